@@ -1,0 +1,14 @@
+#!/bin/sh
+# Installs the Debian packages that building and testing need; does nothing when all are there.
+set -eu
+packages="gcc clang meson ninja-build flex bison pkg-config libc6-dev libxxhash-dev libjansson-dev libcmocka-dev graphviz bats"
+missing=
+for package in $packages; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+[ -z "$missing" ] && exit 0
+sudo=
+[ "$(id -u)" = 0 ] || sudo=sudo
+echo "installing:$missing" >&2
+$sudo apt-get update -qq
+DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null

@@ -1,6 +1,6 @@
 /* Region allocation: everything that belongs to one test or one search is allocated from one arena and
- * freed with it. Nothing here returns NULL: when the system has no memory left the process ends with one clear
- * line and exit status 3, since nothing that a checker could still do is worth a test at every node. */
+ * freed with it. Nothing here returns NULL: when the system has no memory left the process ends with one
+ * clear line and exit status 3, since nothing that a checker could still do is worth a test at every node. */
 #ifndef REMORA_BASE_ARENA_H
 #define REMORA_BASE_ARENA_H
 

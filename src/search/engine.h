@@ -14,14 +14,21 @@ struct observable {
 };
 
 struct limits {
-    uint64_t max_states;   /* states (operational) or executions (declarative); 0: none */
-    uint64_t max_memory;   /* bytes; 0: none */
-    double deadline;       /* seconds on CLOCK_MONOTONIC; 0: none */
+    uint64_t max_states;     /* states (operational) or executions (declarative); 0: none */
+    uint64_t max_memory;     /* bytes; 0: none */
+    double deadline;         /* seconds on CLOCK_MONOTONIC; 0: none */
     const atomic_bool *stop; /* becomes true when the user interrupts; may be NULL */
-    unsigned jobs;         /* threads that one search may use; at least 1 */
+    unsigned jobs;           /* threads that one search may use; at least 1 */
 };
 
-enum completion { DONE, LIMIT_STATES, LIMIT_TIME, LIMIT_MEMORY, INTERRUPTED, UNSUPPORTED /* too large for the engine: see why */ };
+enum completion {
+    DONE,
+    LIMIT_STATES,
+    LIMIT_TIME,
+    LIMIT_MEMORY,
+    INTERRUPTED,
+    UNSUPPORTED /* too large for the engine: see why */
+};
 
 /* A set of rows of n values. Rows are kept in the order of insertion until outcomes_sort. Not thread-safe. */
 struct outcomes;
@@ -36,11 +43,11 @@ void outcomes_sort(struct outcomes *); /* lexicographic */
 struct result {
     struct outcomes *states;
     enum completion completion;
-    const char *why;    /* UNSUPPORTED: one line */
-    uint64_t explored;  /* states stored (operational), executions built (declarative) */
-    uint64_t stuck;     /* distinct stuck ends, as far as the observables tell them apart */
-    bool stuck_known;   /* false if this engine does not look for them */
-    uint64_t bytes;     /* memory of the visited set */
+    const char *why;   /* UNSUPPORTED: one line */
+    uint64_t explored; /* states stored (operational), executions built (declarative) */
+    uint64_t stuck;    /* distinct stuck ends, as far as the observables tell them apart */
+    bool stuck_known;  /* false if this engine does not look for them */
+    uint64_t bytes;    /* memory of the visited set */
 };
 
 /* What an engine is asked: all outcomes of `program` in terms of these observables. */
@@ -51,8 +58,8 @@ struct query {
     struct limits limits;
 };
 
-/* A program together with its observables, at one of two levels, made from a litmus test (search/compile.c). The observables of
- * both levels stand in the same order. */
+/* A program together with its observables, at one of two levels, made from a litmus test (search/compile.c).
+ * The observables of both levels stand in the same order. */
 struct lm_test;
 struct arena;
 enum level { LEVEL_CLIENT, LEVEL_TSO };
@@ -62,7 +69,8 @@ struct compiled {
     struct observable *observables;
     unsigned n_observables;
 };
-/* all_state: observe every register and location rather than those of the condition and the `locations` list. */
+/* all_state: observe every register and location rather than those of the condition and the `locations` list.
+ */
 struct compiled compile_test(struct arena *, const struct lm_test *, enum level, bool all_state);
 /* The atoms behind the observables, in their order. */
 struct lm_atom;

@@ -1,0 +1,143 @@
+/* Answers the questions of model/program.h from the compiled form of a litmus test. */
+#include "base/arena.h"
+#include "litmus/litmus.h"
+#include "search/ir.h"
+
+static const struct ir_program *ir_of(const struct program *program)
+{
+    return (const struct ir_program *)program;
+}
+
+static uint64_t evaluate(const struct lm_expr *e, const uint64_t *regs);
+
+static uint64_t evaluate_binary(const struct lm_expr *e, const uint64_t *regs)
+{
+    uint64_t a = evaluate(e->a, regs), b = evaluate(e->b, regs);
+    switch (e->op) {
+    case LM_ADD:
+        return a + b;
+    case LM_SUB:
+        return a - b;
+    case LM_MUL:
+        return a * b;
+    case LM_AND:
+        return a & b;
+    case LM_OR:
+        return a | b;
+    case LM_XOR:
+        return a ^ b;
+    case LM_SHL:
+        return b < 64 ? a << b : 0;
+    case LM_SHR:
+        return b < 64 ? a >> b : 0;
+    case LM_EQ:
+        return a == b;
+    case LM_NE:
+        return a != b;
+    case LM_LT:
+        return a < b;
+    case LM_LE:
+        return a <= b;
+    case LM_GT:
+        return a > b;
+    case LM_GE:
+        return a >= b;
+    case LM_LAND:
+        return a && b;
+    default:
+        return a || b;
+    }
+}
+
+static uint64_t evaluate(const struct lm_expr *e, const uint64_t *regs)
+{
+    switch (e->kind) {
+    case LM_INT:
+        return e->value;
+    case LM_REG:
+        return regs[e->reg];
+    case LM_UNARY: {
+        uint64_t a = evaluate(e->a, regs);
+        return e->op == LM_LNOT ? !a : e->op == LM_NOT ? ~a : 0 - a;
+    }
+    default:
+        return evaluate_binary(e, regs);
+    }
+}
+
+static void describe_operation(const struct ir *ir, const uint64_t *regs, struct op *op)
+{
+    *op = ir->op;
+    if (ir->e)
+        op->e = evaluate(ir->e, regs);
+    if (ir->v)
+        op->v = evaluate(ir->v, regs);
+}
+
+static void next(const struct program *program, unsigned t, uint32_t *point, uint64_t *regs, struct op *op)
+{
+    const struct ir *code = ir_of(program)->threads[t].code;
+    for (;;) {
+        const struct ir *ir = &code[*point];
+        switch (ir->kind) {
+        case IR_OP:
+            describe_operation(ir, regs, op);
+            return;
+        case IR_SET:
+            regs[ir->dst] = evaluate(ir->e, regs);
+            ++*point;
+            break;
+        case IR_BRANCH:
+            *point = evaluate(ir->e, regs) ? *point + 1 : ir->target;
+            break;
+        case IR_GOTO:
+            *point = ir->target;
+            break;
+        case IR_ASSUME:
+        case IR_UNTIL:
+            if (!evaluate(ir->e, regs)) {
+                *op = ir->op;
+                return;
+            }
+            ++*point;
+            break;
+        case IR_SPIN:
+        case IR_END:
+            *op = ir->op;
+            return;
+        }
+    }
+}
+
+static void observe(const struct program *program, unsigned t, uint32_t *point, uint64_t *regs,
+                    uint64_t result)
+{
+    const struct ir *ir = &ir_of(program)->threads[t].code[*point];
+    if (ir->kind == IR_OP && ir->dst != LM_NO_REG)
+        regs[ir->dst] = result;
+    ++*point;
+}
+
+static const struct future *future(const struct program *program, unsigned t, uint32_t point)
+{
+    return &ir_of(program)->threads[t].futures[point];
+}
+
+static const uint64_t *live(const struct program *program, unsigned t, uint32_t point)
+{
+    const struct ir_thread *thread = &ir_of(program)->threads[t];
+    return thread->live + (size_t)point * thread->live_words;
+}
+
+static const char *describe(const struct program *program, uint32_t where, uint32_t *line)
+{
+    const struct ir_program *ir = ir_of(program);
+    const struct ir_where *place = &ir->wheres[where];
+    *line = place->stmt ? place->stmt->pos.line : 0;
+    if (!place->stmt)
+        return "";
+    char *text = lm_print_stmt(ir->arena, ir->test, place->thread, place->stmt);
+    return place->part ? arena_printf(ir->arena, "%s [%s]", text, place->part) : text;
+}
+
+const struct prog_ops ir_ops = {next, observe, future, live, describe};

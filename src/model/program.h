@@ -61,6 +61,7 @@ enum op_cmp { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE }; /* unsigned */
 
 struct op {
     uint8_t kind, cmp;
+    bool unused;  /* the thread makes nothing of the result: any value may be observed in its place */
     uint8_t wid;  /* PROG_NO_WID: nothing waits for it */
     uint8_t node; /* NIC operations, rfence, poll */
     uint16_t loc, local;
@@ -81,11 +82,14 @@ struct future {
     uint64_t rmw_nodes; /* towards which nodes remote RMWs will be issued */
 };
 
+enum loc_kind { LOC_PLAIN, LOC_SHARED /* one copy of an sv variable */, LOC_SC }; /* client level */
+
 struct prog_loc {
     const char *name; /* x, s@1, l.next, … */
     uint16_t node;
     uint16_t owner; /* the only thread that can ever name it, or UINT16_MAX */
     uint64_t init;
+    uint8_t kind;
 };
 
 enum lock_kind { LOCK_WEAK, LOCK_STRONG, LOCK_NODE };
@@ -124,6 +128,8 @@ struct prog_ops {
     /* A set of the registers that matter from this point on (bit r of word r/64): those that may still be
      * read, and those shown in the outcome. The engine may forget the others. */
     const uint64_t *(*live)(const struct program *, unsigned t, uint32_t point);
+    /* An upper bound on the events (subevents) that one run of thread t has at the client level. */
+    unsigned (*max_events)(const struct program *, unsigned t);
     /* The statement behind op.where, for people: its text, and its line in the source (0 if none). */
     const char *(*describe)(const struct program *, uint32_t where, uint32_t *line);
 };
@@ -133,6 +139,13 @@ struct prog_ops {
  * iteration later; engines drop it. A thread may start an iteration (OP_SPIN_BEGIN) whenever it likes. A
  * state in which nothing is left to do but to start iterations, and in which none that is run from there can
  * succeed, is stuck. */
+
+/* The copy of a shared variable on another node, given that of thread t's node: copies stand side by side, by
+ * node. */
+static inline uint16_t prog_copy(const struct program *p, unsigned t, uint16_t own, unsigned node)
+{
+    return (uint16_t)(own - p->thread_node[t] + node);
+}
 
 static inline bool op_compare(uint8_t cmp, uint64_t a, uint64_t b)
 {

@@ -12,11 +12,6 @@ static void add_loc(uint64_t *set, uint16_t loc)
         set[loc / 64] |= UINT64_C(1) << (loc % 64);
 }
 
-static uint16_t sv_copy(const struct op *op, unsigned own, unsigned node)
-{
-    return (uint16_t)(op->loc - own + node); /* the copies of a shared variable stand side by side, by node */
-}
-
 static void add_remote(const struct op *op, struct future *f)
 {
     uint64_t node = UINT64_C(1) << op->node;
@@ -73,7 +68,7 @@ static void add_operation(const struct program *p, unsigned t, const struct op *
         add_loc(f->nic_reads, op->loc);
         for (unsigned n = 0; n < p->n_nodes; n++)
             if (op->nodes >> n & 1)
-                add_loc(f->nic_writes, sv_copy(op, p->thread_node[t], n));
+                add_loc(f->nic_writes, prog_copy(p, t, op->loc, n));
         break;
     case OP_PUT:
     case OP_GET:

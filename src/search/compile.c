@@ -54,7 +54,7 @@ uint16_t add_location(struct compiler *c, const char *name, unsigned node, unsig
         c->why = "more than 1,024 locations, those of library implementations included";
         return 0;
     }
-    c->locs[c->n_locs] = (struct prog_loc){name, (uint16_t)node, (uint16_t)owner, init};
+    c->locs[c->n_locs] = (struct prog_loc){name, (uint16_t)node, (uint16_t)owner, init, LOC_PLAIN};
     return (uint16_t)c->n_locs++;
 }
 
@@ -281,11 +281,14 @@ static void declare(struct compiler *c, const struct lm_decl *decl)
     switch (decl->kind) {
     case LM_LOC:
     case LM_SC:
-        add_location(c, decl->name, decl->node, UINT16_MAX, decl->init);
+        c->locs[add_location(c, decl->name, decl->node, UINT16_MAX, decl->init)].kind =
+            decl->kind == LM_SC ? LOC_SC : LOC_PLAIN;
         break;
     case LM_SHARED:
         for (unsigned n = 0; n < c->test->nodes; n++)
-            add_location(c, arena_printf(c->arena, "%s@%u", decl->name, n), n, UINT16_MAX, decl->init);
+            c->locs[add_location(c, arena_printf(c->arena, "%s@%u", decl->name, n), n, UINT16_MAX,
+                                 decl->init)]
+                .kind = LOC_SHARED;
         break;
     default:
         c->lock_index[decl->index] = (uint16_t)c->ir->base.n_locks;

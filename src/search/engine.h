@@ -43,11 +43,12 @@ void outcomes_sort(struct outcomes *); /* lexicographic */
 struct result {
     struct outcomes *states;
     enum completion completion;
-    const char *why;   /* UNSUPPORTED: one line */
-    uint64_t explored; /* states stored (operational), executions built (declarative) */
-    uint64_t stuck;    /* distinct stuck ends, as far as the observables tell them apart */
-    bool stuck_known;  /* false if this engine does not look for them */
-    uint64_t bytes;    /* memory of the visited set */
+    const char *why;     /* UNSUPPORTED: one line */
+    uint64_t explored;   /* states stored (operational), partial executions visited (declarative) */
+    uint64_t executions; /* declarative: complete executions built, at least one an outcome */
+    uint64_t stuck;      /* distinct stuck ends, as far as the observables tell them apart */
+    bool stuck_known;    /* false if this engine does not look for them */
+    uint64_t bytes;      /* memory of the visited set */
 };
 
 /* What an engine is asked: all outcomes of `program` in terms of these observables. */

@@ -65,9 +65,13 @@ static uint64_t evaluate(const struct lm_expr *e, const uint64_t *regs)
     }
 }
 
-static void describe_operation(const struct ir *ir, const uint64_t *regs, struct op *op)
+static void describe_operation(const struct ir_thread *thread, uint32_t point, const uint64_t *regs,
+                               struct op *op)
 {
+    const struct ir *ir = &thread->code[point];
+    const uint64_t *live = thread->live + (size_t)(point + 1) * thread->live_words;
     *op = ir->op;
+    op->unused = ir->dst == LM_NO_REG || !(live[ir->dst / 64] >> (ir->dst % 64) & 1);
     if (ir->e)
         op->e = evaluate(ir->e, regs);
     if (ir->v)
@@ -81,7 +85,7 @@ static void next(const struct program *program, unsigned t, uint32_t *point, uin
         const struct ir *ir = &code[*point];
         switch (ir->kind) {
         case IR_OP:
-            describe_operation(ir, regs, op);
+            describe_operation(&ir_of(program)->threads[t], *point, regs, op);
             return;
         case IR_SET:
             regs[ir->dst] = evaluate(ir->e, regs);
@@ -129,6 +133,37 @@ static const uint64_t *live(const struct program *program, unsigned t, uint32_t 
     return thread->live + (size_t)point * thread->live_words;
 }
 
+static unsigned events_of(const struct program *program, const struct op *op)
+{
+    switch (op->kind) {
+    case OP_PUT:
+    case OP_GET:
+    case OP_CAS:
+    case OP_RELEASE:
+        return op->kind == OP_RELEASE && program->n_nodes > 2 ? program->n_nodes : 2;
+    case OP_RCAS:
+    case OP_RFAA:
+        return 3;
+    case OP_SV_BCAST:
+        return 2 * (unsigned)__builtin_popcountll(op->nodes);
+    case OP_GFENCE:
+        return (unsigned)__builtin_popcountll(op->nodes);
+    default:
+        return 1;
+    }
+}
+
+/* All jumps go forward, so a run passes each instruction at most once. */
+static unsigned max_events(const struct program *program, unsigned t)
+{
+    const struct ir_thread *thread = &ir_of(program)->threads[t];
+    unsigned count = 0;
+    for (uint32_t i = 0; i < thread->n_code; i++)
+        if (thread->code[i].kind == IR_OP)
+            count += events_of(program, &thread->code[i].op);
+    return count;
+}
+
 static const char *describe(const struct program *program, uint32_t where, uint32_t *line)
 {
     const struct ir_program *ir = ir_of(program);
@@ -140,4 +175,4 @@ static const char *describe(const struct program *program, uint32_t where, uint3
     return place->part ? arena_printf(ir->arena, "%s [%s]", text, place->part) : text;
 }
 
-const struct prog_ops ir_ops = {next, observe, future, live, describe};
+const struct prog_ops ir_ops = {next, observe, future, live, max_events, describe};

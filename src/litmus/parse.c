@@ -1,0 +1,111 @@
+/* Reading a test: the first word says which language it is in; then parse, resolve names, check. */
+#include "litmus/litmus.h"
+
+#include "base/arena.h"
+#include "litmus/names.h"
+#include "litmus/raw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_FILE = 16 << 20 };
+
+static bool is_native(const char *arch)
+{
+    return !strcmp(arch, "RDMA_TSO") || !strcmp(arch, "RDMA_WAIT");
+}
+
+static void refuse_arch(struct source *source, const struct raw_word *first)
+{
+    static const char *const known[] = {"RDMA_TSO", "RDMA_WAIT", "X86", "X86_64"};
+    if (!*first->text) {
+        source_error(source, (struct lm_pos){0, 0}, NULL, "the file has no test in it");
+        return;
+    }
+    struct guess guess = guess_start(first->text);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        guess_consider(&guess, known[i]);
+    const char *hint = guess_hint(&guess, source->arena);
+    source_error(source, first->pos,
+                 hint ? hint : "a test begins with RDMA_TSO, RDMA_WAIT, X86 or X86_64, and its name",
+                 "unknown architecture `%s`", first->text);
+}
+
+static struct lm_test *read_test(struct source *source)
+{
+    if (!source_is_text(source))
+        return NULL;
+    struct raw_word first = native_first_word(source);
+    if (source->n_errors)
+        return NULL;
+    struct raw_test *raw = ARENA_NEW(source->arena, struct raw_test);
+    bool native = is_native(first.text);
+    if (!native)
+        refuse_arch(source, &first);
+    else if (native_parse(source, raw)) {
+        struct lm_test *test = native_resolve(source, raw);
+        if (test)
+            check_test(source, test);
+        return test;
+    }
+    return NULL;
+}
+
+struct lm_parse lm_parse_text(struct arena *arena, const char *file, const char *text, size_t length)
+{
+    struct source source = source_open(arena, arena_strdup(arena, file), text, length);
+    struct lm_parse parse = {.test = read_test(&source)};
+    source_finish(&source, &parse);
+    return parse;
+}
+
+/* NULL, and errno set, if the file can't be read. At most one byte more than the limit is read. */
+static char *read_all(struct arena *arena, int fd, size_t *length)
+{
+    size_t room = 64 << 10, used = 0;
+    char *text = arena_alloc(arena, room);
+    for (;;) {
+        ssize_t got = read(fd, text + used, room - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return NULL;
+        used += (size_t)got;
+        if (got == 0 || used > MAX_FILE)
+            break;
+        if (used == room) {
+            char *larger = arena_alloc(arena, 2 * room);
+            memcpy(larger, text, used);
+            text = larger;
+            room *= 2;
+        }
+    }
+    *length = used;
+    return text;
+}
+
+struct lm_parse lm_parse_file(struct arena *arena, const char *file)
+{
+    struct source source = source_open(arena, arena_strdup(arena, file), NULL, 0);
+    struct lm_parse parse = {0};
+    struct stat status;
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    char *text = NULL;
+    if (fd >= 0 && !fstat(fd, &status) && S_ISDIR(status.st_mode))
+        errno = EISDIR;
+    else if (fd >= 0)
+        text = read_all(arena, fd, &length);
+    if (text)
+        parse = lm_parse_text(arena, file, text, length);
+    else
+        source_error(&source, (struct lm_pos){0, 0}, NULL, "cannot read the file: %s", strerror(errno));
+    if (!text)
+        source_finish(&source, &parse);
+    if (fd >= 0)
+        close(fd);
+    return parse;
+}

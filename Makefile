@@ -1,20 +1,39 @@
-# A thin front to meson. `make demo` and `make check` install what is missing (Debian 12, apt), build and run.
+# A thin front to meson. `make demo` and `make check` are the two to begin with; each installs what is missing (Debian 12,
+# apt), builds, and runs.
 BUILD ?= build
+PREFIX ?= /usr/local
 .DEFAULT_GOAL := all
-.PHONY: all deps demo check install clean format
+.PHONY: all deps demo check check-release check-sanitized check-clang soak bench mutants install clean format
 
 deps:
 	@tools/deps.sh
 
 all: deps
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) >/dev/null
-	@ninja -C $(BUILD) --quiet
+	@tools/build.sh $(BUILD) --prefix=$(PREFIX)
 
-check: all
-	meson test -C $(BUILD) --print-errorlogs
+demo: all
+	@tools/demo.sh $(BUILD)
+
+# All tests, the same once more under the address and undefined-behaviour sanitizers, and a build by the other compiler.
+check: deps
+	@tools/check.sh $(BUILD)
+
+# Hours of random programs rather than seconds.
+soak: all
+	@tools/soak.sh $(BUILD)
+
+bench: all
+	@tools/bench.sh $(BUILD)
+
+# Breaks one guard of the model at a time and shows that the tests notice.
+mutants: deps
+	@tools/mutants.sh $(BUILD)-mutants
+
+install: all
+	@meson install -C $(BUILD) --quiet
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(BUILD)-*
 
 format:
 	git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -1,0 +1,99 @@
+/* A pool of threads that ends with its tasks (pool.h). */
+#include "cli/pool.h"
+
+#include "base/arena.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct pool {
+    pthread_mutex_t mutex; /* guards what follows up to `workers` */
+    pthread_cond_t progress;
+    size_t next, done;
+    bool *is_done;
+    unsigned workers;
+    pthread_t *threads;
+    size_t count;
+    void (*task)(void *context, size_t i);
+    void *context;
+};
+
+static void *work(void *argument)
+{
+    struct pool *pool = argument;
+    pthread_mutex_lock(&pool->mutex);
+    while (pool->next < pool->count) {
+        size_t i = pool->next++;
+        pthread_mutex_unlock(&pool->mutex);
+        pool->task(pool->context, i);
+        pthread_mutex_lock(&pool->mutex);
+        pool->is_done[i] = true;
+        pool->done++;
+        pthread_cond_broadcast(&pool->progress);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+struct pool *pool_start(unsigned workers, size_t count, void (*task)(void *context, size_t i), void *context)
+{
+    struct pool *pool = xcalloc(1, sizeof *pool);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->progress, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&pool->mutex, NULL);
+    pool->is_done = xcalloc(count, sizeof *pool->is_done);
+    pool->count = count;
+    pool->task = task;
+    pool->context = context;
+    if (workers > count)
+        workers = (unsigned)count;
+    pool->threads = xcalloc(workers, sizeof *pool->threads);
+    for (unsigned i = 0; i < workers; i++)
+        if (pthread_create(&pool->threads[pool->workers], NULL, work, pool) == 0)
+            pool->workers++;
+    if (!pool->workers && count)
+        work(pool); /* no thread to be had: do it here */
+    return pool;
+}
+
+bool pool_wait(struct pool *pool, size_t i, double seconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    long nanoseconds = until.tv_nsec + (long)(seconds * 1e9);
+    until.tv_sec += nanoseconds / 1000000000;
+    until.tv_nsec = nanoseconds % 1000000000;
+    pthread_mutex_lock(&pool->mutex);
+    while (!pool->is_done[i])
+        if (pthread_cond_timedwait(&pool->progress, &pool->mutex, &until) != 0)
+            break;
+    bool done = pool->is_done[i];
+    pthread_mutex_unlock(&pool->mutex);
+    return done;
+}
+
+size_t pool_done(struct pool *pool, size_t *current)
+{
+    pthread_mutex_lock(&pool->mutex);
+    size_t done = pool->done, i = 0;
+    while (i < pool->next && pool->is_done[i])
+        i++;
+    *current = i;
+    pthread_mutex_unlock(&pool->mutex);
+    return done;
+}
+
+void pool_finish(struct pool *pool)
+{
+    for (unsigned i = 0; i < pool->workers; i++)
+        pthread_join(pool->threads[i], NULL);
+    pthread_cond_destroy(&pool->progress);
+    pthread_mutex_destroy(&pool->mutex);
+    free(pool->threads);
+    free(pool->is_done);
+    free(pool);
+}

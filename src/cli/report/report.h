@@ -1,0 +1,31 @@
+/* How a verdict is written. */
+#ifndef REMORA_CLI_REPORT_REPORT_H
+#define REMORA_CLI_REPORT_REPORT_H
+
+#include "search/judge.h"
+
+#include <stdio.h>
+
+struct report {
+    const char *file;
+    const struct lm_test *test;
+    const struct verdict *verdict;
+    bool verbose;
+    /* Text behind the last line of a test, each line of it as it stands; NULL for none. */
+    const char *explanation;
+};
+
+/* herd7's layout. */
+void report_text(FILE *, const struct report *);
+
+/* One object on one line. */
+void report_json(FILE *, const struct report *);
+
+/* Never, Sometimes or Always. */
+const char *report_observation(const struct verdict *);
+
+/* How many states bear the question out: for ~exists those that don't fulfil the proposition. And the others.
+ */
+void report_witnesses(const struct report *, uint64_t *positive, uint64_t *negative);
+
+#endif

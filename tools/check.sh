@@ -1,0 +1,21 @@
+#!/bin/sh
+# check.sh FOLDER: all tests in a release build, all tests in a sanitized build (with fewer random programs), and a build by clang.
+# Goes on after a failure, so that everything is seen at once; the exit status tells.
+set -u
+folder=$1
+cd "$(dirname "$0")/.."
+failed=0
+
+echo "== tests"
+tools/build.sh "$folder" && meson test -C "$folder" --print-errorlogs --no-rebuild || failed=1
+
+echo "== tests, with sanitizers"
+tools/build.sh "$folder-sanitized" -Db_sanitize=address,undefined -Dbuildtype=debugoptimized &&
+    REMORA_TEST_SCALE=10 meson test -C "$folder-sanitized" --print-errorlogs --no-rebuild --timeout-multiplier 5 ||
+    failed=1
+
+echo "== build by clang"
+CC=clang tools/build.sh "$folder-clang" || failed=1
+
+tools/count-tests.py "$folder" "$folder-sanitized" || failed=1
+exit $failed

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""count-tests.py BUILD-FOLDER...: adds up the test cases in the JUnit logs that `meson test` left, and prints
+`N passed, N failed, N skipped`. The exit status is 1 if something failed, or if a log is missing or empty."""
+import pathlib
+import sys
+import xml.etree.ElementTree as xml
+
+
+def count(folder):
+    """Passed, failed and skipped cases of one build folder."""
+    passed = failed = skipped = 0
+    for case in xml.parse(pathlib.Path(folder) / "meson-logs" / "testlog.junit.xml").iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed += 1
+        elif case.find("skipped") is not None:
+            skipped += 1
+        else:
+            passed += 1
+    return passed, failed, skipped
+
+
+def main():
+    totals = [0, 0, 0]
+    complete = True
+    for folder in sys.argv[1:]:
+        try:
+            counts = count(folder)
+        except (OSError, xml.ParseError) as error:
+            print(f"count-tests: {folder}: {error}", file=sys.stderr)
+            complete = False
+            continue
+        complete &= sum(counts) > 0
+        totals = [a + b for a, b in zip(totals, counts)]
+    print("%d passed, %d failed, %d skipped" % tuple(totals))
+    sys.exit(0 if complete and totals[1] == 0 else 1)
+
+
+main()

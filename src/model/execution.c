@@ -35,6 +35,18 @@ static void copy_rows(uint64_t *to, const uint64_t *from, size_t count)
     memcpy(to, from, count * sizeof *to);
 }
 
+static void copy_log(struct edge_log *to, const struct edge_log *from)
+{
+    if (to->capacity < from->n) {
+        to->capacity = from->capacity;
+        to->edges = xrealloc(to->edges, to->capacity * sizeof *to->edges);
+    }
+    if (from->n)
+        memcpy(to->edges, from->edges, from->n * sizeof *to->edges);
+    to->n = from->n;
+    to->refused = from->refused;
+}
+
 void execution_copy(struct execution *to, const struct execution *from)
 {
     size_t rows = (size_t)from->n * from->words;
@@ -52,6 +64,8 @@ void execution_copy(struct execution *to, const struct execution *from)
     }
     if (from->n_pairs)
         memcpy(to->pairs, from->pairs, from->n_pairs * sizeof *to->pairs);
+    if (to->log)
+        copy_log(to->log, from->log);
     to->n = from->n;
     to->n_pairs = from->n_pairs;
     to->ended = from->ended;
@@ -61,6 +75,9 @@ void execution_free(struct execution *x)
 {
     free(x->memory);
     free(x->pairs);
+    if (x->log)
+        free(x->log->edges);
+    free(x->log);
     x->memory = NULL;
     x->pairs = NULL;
 }
@@ -84,7 +101,7 @@ struct event event_of(enum library lib, unsigned type, unsigned thread, const st
     return e;
 }
 
-static bool kept_in_ib(const struct event *a, const struct event *b)
+bool kept_in_ib(const struct event *a, const struct event *b)
 {
     bool same = a->node == b->node;
     if (b->lib == LIB_TSO)
@@ -93,7 +110,7 @@ static bool kept_in_ib(const struct event *a, const struct event *b)
            stamp_issue_order(a->type, b->type, same);
 }
 
-static bool kept_in_hb(const struct event *a, const struct event *b)
+bool kept_in_hb(const struct event *a, const struct event *b)
 {
     bool same = a->node == b->node;
     if (b->lib == LIB_TSO)
@@ -147,12 +164,7 @@ unsigned execution_add(struct execution *x, const struct event *event)
 
 /* --- edges --- */
 
-bool execution_hb(struct execution *x, unsigned a, unsigned b)
-{
-    return order_add(&x->hb, a, b, x->words);
-}
-
-bool execution_ib(struct execution *x, unsigned a, unsigned b)
+static bool add_ib(struct execution *x, unsigned a, unsigned b)
 {
     unsigned words = x->words;
     if (bit_test(order_after(&x->ib, a, words), b))
@@ -170,10 +182,23 @@ bool execution_ib(struct execution *x, unsigned a, unsigned b)
     return true;
 }
 
-static bool add_edge(struct execution *x, unsigned a, unsigned b, unsigned orders)
+static void log_edge(struct edge_log *log, struct edge edge)
 {
-    return !(orders & FORBIDDEN) && (!(orders & IN_IB) || execution_ib(x, a, b)) &&
-           (!(orders & IN_HB) || execution_hb(x, a, b));
+    if (log->n == log->capacity) {
+        log->capacity = log->capacity ? 2 * log->capacity : 64;
+        log->edges = xrealloc(log->edges, log->capacity * sizeof *log->edges);
+    }
+    log->edges[log->n++] = edge;
+    log->refused += edge.refused;
+}
+
+bool execution_edge(struct execution *x, enum edge_kind kind, unsigned a, unsigned b, unsigned orders)
+{
+    bool added = !(orders & FORBIDDEN) && (!(orders & IN_IB) || add_ib(x, a, b)) &&
+                 (!(orders & IN_HB) || order_add(&x->hb, a, b, x->words));
+    if (x->log)
+        log_edge(x->log, (struct edge){(uint16_t)a, (uint16_t)b, (uint8_t)kind, (uint8_t)orders, !added});
+    return added || x->relaxed;
 }
 
 static bool is_store(const struct event *e)
@@ -223,7 +248,7 @@ unsigned rb_orders(const struct execution *x, unsigned r, unsigned w)
 
 static bool add_rb(struct execution *x, unsigned r, unsigned w)
 {
-    return r == w || add_edge(x, r, w, rb_orders(x, r, w));
+    return r == w || execution_edge(x, EDGE_RB, r, w, rb_orders(x, r, w));
 }
 
 /* --- reads and writes --- */
@@ -314,7 +339,7 @@ bool execution_set_rf(struct execution *x, unsigned r, int w)
         bit_set(row(x->init_readers, loc, words), r);
     else {
         bit_set(row(x->readers, (unsigned)w, words), r);
-        if (!add_edge(x, (unsigned)w, r, rf_orders(x, (unsigned)w, r)))
+        if (!execution_edge(x, EDGE_RF, (unsigned)w, r, rf_orders(x, (unsigned)w, r)))
             return false;
         for (unsigned i = 0; i < words; i++)
             later[i] &= order_after(&x->hb, (unsigned)w, words)[i];
@@ -332,11 +357,13 @@ bool execution_may_read(const struct execution *x, unsigned r, int w)
     uint64_t value = w == RF_INIT ? x->program->locs[read->loc].init : x->events[w].written;
     if (known && read->need != NO_NEED && !op_compare(read->need, value, read->need_v))
         return false;
+    if (w == RF_INIT ? read->not_before > 0 : (unsigned)w == r || (unsigned)w < read->not_before)
+        return false;
+    if (x->relaxed)
+        return true;
     if (w == RF_INIT)
-        return read->not_before == 0 &&
-               !bits_meet(row(x->writes, read->loc, x->words), order_before(&x->hb, r, x->words), x->words);
-    return (unsigned)w != r && (unsigned)w >= read->not_before &&
-           !bit_test(order_after(&x->ib, r, x->words), (unsigned)w) &&
+        return !bits_meet(row(x->writes, read->loc, x->words), order_before(&x->hb, r, x->words), x->words);
+    return !bit_test(order_after(&x->ib, r, x->words), (unsigned)w) &&
            !bit_test(order_after(&x->hb, r, x->words), (unsigned)w);
 }
 
@@ -348,7 +375,7 @@ static bool order_release(struct execution *x, unsigned acquire, unsigned later)
     if (a->partner == NO_EVENT)
         return false; /* never released: nothing comes after it */
     for (unsigned i = 0; i < a->partners; i++)
-        if (!execution_hb(x, (unsigned)a->partner + i, later))
+        if (!execution_edge(x, EDGE_LO, (unsigned)a->partner + i, later, IN_HB))
             return false;
     return true;
 }
@@ -360,14 +387,15 @@ bool execution_decide(struct execution *x, unsigned i, bool forward)
     x->pairs[i] = x->pairs[--x->n_pairs];
     switch (pair.kind) {
     case PAIR_NFO:
-        return execution_ib(x, a, b) && execution_hb(x, a, b);
+        return execution_edge(x, EDGE_NFO, a, b, IN_IB | IN_HB);
     case PAIR_RAO:
-        return execution_hb(x, a, b) &&
-               (x->events[a].partner == NO_EVENT || execution_hb(x, (unsigned)x->events[a].partner, b));
+        return execution_edge(x, EDGE_RAO, a, b, IN_HB) &&
+               (x->events[a].partner == NO_EVENT ||
+                execution_edge(x, EDGE_AR, (unsigned)x->events[a].partner, b, IN_HB));
     case PAIR_LO:
         return order_release(x, a, b);
     default:
-        if (!execution_hb(x, a, b))
+        if (!execution_edge(x, EDGE_MO, a, b, IN_HB))
             return false;
         FOR_BITS(r, row(x->readers, a, x->words), x->words)
         if (!add_rb(x, r, b))
@@ -433,7 +461,7 @@ bool execution_propagate(struct execution *x)
             const struct pair pair = x->pairs[i];
             bool no_forward = execution_excludes(x, &pair, true),
                  no_backward = execution_excludes(x, &pair, false);
-            if (no_forward && no_backward)
+            if (no_forward && no_backward && !x->relaxed)
                 return false;
             if ((no_forward || no_backward) && !dormant(x, &pair)) {
                 if (!execution_decide(x, i, no_backward))

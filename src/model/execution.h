@@ -46,6 +46,35 @@ struct pair {
     uint8_t kind;
 };
 
+enum edge_kind {
+    EDGE_PPO,
+    EDGE_ISO,
+    EDGE_RF,
+    EDGE_RB,
+    EDGE_MO,
+    EDGE_NFO,
+    EDGE_RAO,
+    EDGE_AR,
+    EDGE_PF,
+    EDGE_LO
+};
+
+/* Which orders an edge belongs to. FORBIDDEN: to none, its being there is a contradiction by itself. */
+enum { IN_IB = 1, IN_HB = 2, FORBIDDEN = 4 };
+
+/* An edge as it was added; program order is not logged, since kept_in_ib and kept_in_hb tell it. */
+struct edge {
+    uint16_t from, to;
+    uint8_t kind, orders;
+    bool refused; /* it closes a cycle (or is forbidden), and so is not in the closed orders */
+};
+
+/* For explanations: every edge in the order in which it came. */
+struct edge_log {
+    struct edge *edges;
+    unsigned n, capacity, refused;
+};
+
 struct execution {
     const struct program *program;
     unsigned n, capacity, words;
@@ -59,7 +88,9 @@ struct execution {
     uint64_t *cpu_reads;    /* one row: lR, aCR */
     struct pair *pairs;     /* the open ones */
     unsigned n_pairs, pair_capacity;
-    uint64_t ended; /* threads that will have no further events */
+    uint64_t ended;       /* threads that will have no further events */
+    struct edge_log *log; /* NULL: not kept */
+    bool relaxed;         /* log edges that close a cycle as refused and go on, instead of giving up */
     void *memory;
 };
 
@@ -72,9 +103,11 @@ void execution_free(struct execution *);
 unsigned execution_add(struct execution *, const struct event *);
 struct event event_of(enum library, unsigned type, unsigned thread, const struct op *, unsigned call);
 
-/* Edges; false: the execution is contradictory. */
-bool execution_ib(struct execution *, unsigned a, unsigned b);
-bool execution_hb(struct execution *, unsigned a, unsigned b);
+/* Adds an edge to the orders that it belongs to; false: the execution is contradictory. */
+bool execution_edge(struct execution *, enum edge_kind, unsigned a, unsigned b, unsigned orders);
+/* Does program order between these two events of one thread, a the earlier, count in ib, in hb? */
+bool kept_in_ib(const struct event *a, const struct event *b);
+bool kept_in_hb(const struct event *a, const struct event *b);
 void execution_open_pair(struct execution *, enum pair_kind, unsigned a, unsigned b);
 
 /* Lets read r take its value from w (or RF_INIT). */
@@ -115,8 +148,7 @@ unsigned execution_add_written(struct execution *, struct event, unsigned loc, u
 /* Writes what `from` read, plus `add`. */
 unsigned execution_add_copied(struct execution *, struct event, unsigned loc, int from, uint64_t add);
 
-/* Which orders rf and rb edges belong to. */
-enum { IN_IB = 1, IN_HB = 2, FORBIDDEN = 4 };
+/* The orders that rf and rb edges belong to. */
 unsigned rf_orders(const struct execution *, unsigned w, unsigned r);
 unsigned rb_orders(const struct execution *, unsigned r, unsigned w);
 

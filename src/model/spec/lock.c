@@ -55,7 +55,7 @@ static bool release(struct execution *x, unsigned t, const struct op *op, unsign
     default: {
         unsigned fence = release_event(x, t, op, call, S_RF, lock->node);
         first = release_event(x, t, op, call, S_NRW, lock->node);
-        execution_hb(x, fence, first);
+        execution_edge(x, EDGE_ISO, fence, first, IN_HB);
         break;
     }
     }

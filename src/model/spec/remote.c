@@ -46,7 +46,7 @@ static bool is_of(const struct call *c, const struct event *e, enum role role)
 static void tie(const struct call *c, unsigned a, unsigned b)
 {
     if (!c->tso)
-        execution_ib(c->x, a, b);
+        execution_edge(c->x, EDGE_ISO, a, b, IN_IB);
 }
 
 /* nfo: the NIC does not overlap, on one queue pair, a local read with a local write, nor a remote read with a
@@ -72,7 +72,7 @@ static unsigned settle(const struct call *c, unsigned e)
             !must_not_overlap(c, &x->events[other], &x->events[e]))
             continue;
         if (bit_test(order_after(&x->ib, other, words), e))
-            execution_hb(x, other, e);
+            execution_edge(x, EDGE_NFO, other, e, IN_IB | IN_HB);
         else
             execution_open_pair(x, PAIR_NFO, other, e);
     }
@@ -199,9 +199,8 @@ static bool poll(const struct call *c)
         return false;
     struct event event = make(c, TAKE);
     unsigned p = execution_add(x, &event);
-    execution_ib(x, (unsigned)taken, p);
-    if (is_of(c, &x->events[taken], LOCAL_WRITE))
-        execution_hb(x, (unsigned)taken, p);
+    bool read = is_of(c, &x->events[taken], LOCAL_WRITE);
+    execution_edge(x, EDGE_PF, (unsigned)taken, p, read ? IN_IB | IN_HB : IN_IB);
     return true;
 }
 
@@ -215,9 +214,8 @@ static void wait(const struct call *c)
     {
         if (!is_completion(c, &x->events[w]) || x->events[w].wid != c->op->wid)
             continue;
-        execution_ib(x, w, e);
-        if (is_of(c, &x->events[w], LOCAL_WRITE))
-            execution_hb(x, w, e);
+        bool read = is_of(c, &x->events[w], LOCAL_WRITE);
+        execution_edge(x, EDGE_PF, w, e, read ? IN_IB | IN_HB : IN_IB);
     }
 }
 

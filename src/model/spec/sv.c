@@ -11,7 +11,7 @@ static void broadcast(struct execution *x, unsigned t, const struct op *op, unsi
         read.node = write.node = (uint8_t)n;
         unsigned r = execution_add_read(x, read, op->loc);
         unsigned w = execution_add_copied(x, write, prog_copy(x->program, t, op->loc, n), (int)r, 0);
-        execution_hb(x, r, w);
+        execution_edge(x, EDGE_ISO, r, w, IN_HB);
     }
 }
 
@@ -22,7 +22,7 @@ static void wait(struct execution *x, unsigned t, const struct op *op, unsigned 
     unsigned e = execution_add(x, &event), words = x->words;
     FOR_BITS(r, x->of_thread + (size_t)t * words, words)
     if (x->events[r].lib == LIB_SV && x->events[r].type == S_NLR && x->events[r].wid == op->wid)
-        execution_hb(x, r, e);
+        execution_edge(x, EDGE_PF, r, e, IN_HB);
 }
 
 static void global_fence(struct execution *x, unsigned t, const struct op *op, unsigned call)

@@ -171,7 +171,7 @@ static bool add_ib(struct execution *x, unsigned a, unsigned b)
         return true;
     if (!order_add(&x->ib, a, b, words))
         return false;
-    uint64_t sources[REL_MAX_WORDS];
+    uint64_t sources[REL_MAX_WORDS] = {0};
     for (unsigned w = 0; w < words; w++)
         sources[w] = order_before(&x->ib, a, words)[w] & x->instant[w];
     if (bit_test(x->instant, a))

@@ -1,0 +1,146 @@
+/* Which steps of section 2 are enabled in a state: every one of them, without any reduction. */
+#include "model/machine.h"
+#include "model/machine_rules.h"
+
+/* --- the NIC --- */
+
+static unsigned pipe_steps(const struct machine *m, const uint8_t *state, unsigned q, struct step *steps)
+{
+    const struct qp *qp = &m->qps[q];
+    const uint16_t *ends = get_ends(m, state) + qp->fifo;
+    const entry_t *entries = get_entries(m, state);
+    const struct surroundings around = surroundings_of(m, state, qp);
+    unsigned n = 0, older = 0;
+    for (unsigned i = ends[PIPE]; i < ends[WBR]; i++) {
+        unsigned kind = entry_kind(entries[i]);
+        enum rule rule = rule_for(kind);
+        if (!(older & stops(m, rule)) && allowed(m, rule, &around)) {
+            if (rule == RULE_RCAS && get_memory(m, state)[entry_loc(entries[i])] != entry_e(entries[i]))
+                rule = RULE_RCAS_FAIL;
+            steps[n++] = (struct step){(uint8_t)rule, qp->thread, (uint16_t)q, (uint16_t)(i - ends[PIPE])};
+        }
+        older |= KIND(kind);
+    }
+    return n;
+}
+
+unsigned machine_nic_steps(const struct machine *m, const uint8_t *state, unsigned q, struct step *steps)
+{
+    const struct qp *qp = &m->qps[q];
+    const uint16_t *ends = get_ends(m, state) + qp->fifo;
+    const entry_t *entries = get_entries(m, state);
+    unsigned n = ends[PIPE] == ends[WBR] ? 0 : pipe_steps(m, state, q, steps);
+    if (ends[WBR] < ends[WBR + 1]) {
+        enum rule rule = entry_kind(entries[ends[WBR]]) == E_AW ? RULE_ATOMIC_LAND : RULE_PUT_LAND;
+        steps[n++] = (struct step){(uint8_t)rule, qp->thread, (uint16_t)q, 0};
+    }
+    for (unsigned i = ends[WBL]; i < ends[WBL + 1]; i++)
+        if (entry_kind(entries[i]) == E_LW) {
+            steps[n++] = (struct step){RULE_LOCAL_LAND, qp->thread, (uint16_t)q, (uint16_t)(i - ends[WBL])};
+            break;
+        }
+    return n;
+}
+
+/* --- the CPU --- */
+
+unsigned machine_load(const struct machine *m, const uint8_t *state, unsigned t, unsigned loc)
+{
+    const uint16_t *ends = get_ends(m, state);
+    const entry_t *entries = get_entries(m, state);
+    for (unsigned i = ends[t + 1]; i-- > ends[t];)
+        if (entry_kind(entries[i]) == E_STORE && entry_loc(entries[i]) == loc)
+            return entry_v(entries[i]);
+    return get_memory(m, state)[loc];
+}
+
+static bool await_enabled(const struct machine *m, const uint8_t *state, const struct local *local)
+{
+    for (unsigned i = 0; i < local->n_any; i++) {
+        unsigned v = machine_load(m, state, local->thread, local->any[i]);
+        if (op_compare(local->cmp, machine_value(m, v), local->increment))
+            return true;
+    }
+    return false;
+}
+
+static bool notice_first(const struct machine *m, const uint8_t *state, unsigned q)
+{
+    const uint16_t *ends = get_ends(m, state) + m->qps[q].fifo;
+    return ends[WBL] < ends[WBL + 1] && entry_kind(get_entries(m, state)[ends[WBL]]) == E_CN;
+}
+
+bool machine_outstanding(const struct machine *m, const uint8_t *state, unsigned q, unsigned wid)
+{
+    const struct qp *qp = &m->qps[q];
+    const uint16_t *ends = get_ends(m, state);
+    const entry_t *entries = get_entries(m, state);
+    for (unsigned i = ends[qp->thread]; i < ends[qp->thread + 1]; i++)
+        if (entry_kind(entries[i]) != E_STORE && entry_wid(entries[i]) == wid &&
+            entry_node(m, entries[i]) == qp->node)
+            return true;
+    for (unsigned i = ends[qp->fifo]; i < ends[qp->fifo + PIPE + 1]; i++)
+        if (entry_wid(entries[i]) == wid)
+            return true;
+    for (unsigned i = ends[qp->fifo + WBL]; i < ends[qp->fifo + WBL + 1]; i++)
+        if (entry_kind(entries[i]) == E_CN && entry_wid(entries[i]) == wid)
+            return true;
+    return false;
+}
+
+unsigned machine_waits_for(const struct machine *m, const uint8_t *state, unsigned t, unsigned wid)
+{
+    for (unsigned n = 0; n < m->n_nodes; n++) {
+        unsigned q = m->qp_of[t * m->n_nodes + n];
+        if (q != NO_QP && machine_outstanding(m, state, q, wid))
+            return q;
+    }
+    return NO_QP;
+}
+
+bool machine_cpu_enabled(const struct machine *m, const uint8_t *state, unsigned t)
+{
+    const struct local *local = local_of(m, state, t);
+    const uint16_t *ends = get_ends(m, state);
+    switch (local->kind) {
+    case OP_END:
+        return false;
+    case OP_CAS:
+    case OP_FAA:
+    case OP_XCHG:
+    case OP_MFENCE:
+        return ends[t] == ends[t + 1];
+    case OP_AWAIT:
+        return await_enabled(m, state, local);
+    case OP_POLL:
+        return local->qp != NO_QP && notice_first(m, state, local->qp);
+    case OP_WAIT: {
+        unsigned q = machine_waits_for(m, state, t, local->wid);
+        return q == NO_QP || notice_first(m, state, q);
+    }
+    default:
+        return true;
+    }
+}
+
+/* --- all of them --- */
+
+unsigned machine_steps_bound(const struct machine *m, const uint8_t *state)
+{
+    return get_ends(m, state)[m->n_fifos] + 2 * m->n_threads;
+}
+
+unsigned machine_steps(const struct machine *m, const uint8_t *state, struct step *steps)
+{
+    const uint16_t *ends = get_ends(m, state);
+    unsigned n = 0;
+    for (unsigned t = 0; t < m->n_threads; t++) {
+        if (machine_cpu_enabled(m, state, t))
+            steps[n++] = (struct step){RULE_CPU, (uint8_t)t, NO_QP, 0};
+        if (ends[t] < ends[t + 1])
+            steps[n++] = (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, 0};
+    }
+    for (unsigned q = 0; q < m->n_qps; q++)
+        n += machine_nic_steps(m, state, q, steps + n);
+    return n;
+}

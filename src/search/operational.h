@@ -1,0 +1,55 @@
+/* Inside the operational engine (operational*.c): one search and its workers. */
+#ifndef REMORA_SEARCH_OPERATIONAL_H
+#define REMORA_SEARCH_OPERATIONAL_H
+
+#include "model/machine.h"
+#include "search/engine.h"
+#include "search/operational_stack.h"
+#include "search/visited.h"
+
+#include <pthread.h>
+
+struct search {
+    const struct query *query;
+    struct machine *machine;
+    struct visited *visited;
+    bool reduced;
+    atomic_int halted;            /* enum completion; DONE while the search goes on */
+    atomic_uint_least64_t stored; /* states, in steps of CHECK_EVERY */
+    atomic_size_t stack_bytes;
+    unsigned jobs;
+    /* Frames that a worker has given away, for those that have none left. */
+    pthread_mutex_t sharing;
+    pthread_cond_t shared;
+    struct stack pool;
+    atomic_uint idle;
+    bool finished;
+};
+
+struct worker {
+    struct search *search;
+    struct stack stack;
+    uint8_t *state; /* the state being worked on */
+    size_t capacity;
+    struct step *steps;
+    size_t steps_capacity;
+    struct outcomes *outcomes,
+        *stuck; /* rows of observables; the latter followed by where each thread stands */
+    uint64_t *row;
+    uint64_t stored, unchecked;
+    size_t stack_bytes; /* as last added to the search's */
+};
+
+/* Takes every step that needs no alternative at once, then finds the steps to be explored from where that
+ * leads. */
+enum effect reduce(struct worker *, unsigned *n_steps);
+
+/* Of a state in which nothing but spin iterations can start: whether none of them can succeed. */
+bool spinners_stuck(struct machine *, const uint8_t *state);
+/* Whether these steps, all that are enabled in a state, only start spin iterations. */
+bool only_spins(const struct machine *, const uint8_t *state, const struct step *steps, unsigned n);
+
+/* Makes room in worker->state for one further step, and in worker->steps for all steps. */
+void worker_reserve(struct worker *, size_t state_size);
+
+#endif

@@ -22,6 +22,9 @@ static void partial_init(struct declarative *d, struct partial *p)
 {
     const struct program *program = d->query->program;
     execution_init(&p->x, program, d->event_bound);
+    p->x.relaxed = d->relaxed;
+    if (d->logged)
+        p->x.log = xcalloc(1, sizeof *p->x.log);
     p->threads = xcalloc(program->n_threads, sizeof *p->threads);
     for (unsigned t = 0; t < program->n_threads; t++)
         p->threads[t].regs = xcalloc(program->n_regs[t], sizeof(uint64_t));
@@ -196,10 +199,11 @@ static unsigned count_sources(const struct partial *p, unsigned r)
     return count;
 }
 
-/* The open read that the value of event e (a read) waits for, or NO_EVENT if there is none. */
+/* The open read that the value of event e (a read) waits for, or NO_EVENT if there is none: when the value is
+ * known, and, in relaxed executions, when values go round in a circle. */
 static int feeding(const struct execution *x, int e)
 {
-    while (!x->events[e].read_known) {
+    for (unsigned steps = 0; !x->events[e].read_known && steps <= x->n; steps++) {
         int w = x->events[e].rf;
         if (w == RF_OPEN)
             return e;
@@ -304,6 +308,8 @@ static bool choose_success(struct declarative *d, unsigned depth, bool once, uns
 
 static bool choose_source(struct declarative *d, unsigned depth, bool once, struct choice choice)
 {
+    if (choice.read == NO_EVENT)
+        return false;
     const struct execution *x = &d->stack[depth].x;
     unsigned r = (unsigned)choice.read, n = x->n;
     bool any = false;
@@ -336,7 +342,7 @@ static bool make_last(struct execution *x, int w)
             i++;
     }
     const uint64_t *after = order_after(&x->hb, (unsigned)w, x->words);
-    return !bits_meet(after, x->writes + (size_t)x->events[w].loc * x->words, x->words);
+    return x->relaxed || !bits_meet(after, x->writes + (size_t)x->events[w].loc * x->words, x->words);
 }
 
 static bool choose_last(struct declarative *d, unsigned depth, bool once, unsigned shown)
@@ -351,7 +357,7 @@ static bool choose_last(struct declarative *d, unsigned depth, bool once, unsign
     for (unsigned w = 0; w < d->stack[depth].x.n && !(any && once) && !d->ended; w++) {
         const struct execution *x = &d->stack[depth].x;
         const uint64_t *writes = x->writes + (size_t)loc * words;
-        if (!bit_test(writes, w) || bits_meet(order_after(&x->hb, w, words), writes, words))
+        if (!bit_test(writes, w) || (!x->relaxed && bits_meet(order_after(&x->hb, w, words), writes, words)))
             continue;
         p = branch(d, depth);
         p->finals[shown] = (int)w;
@@ -394,8 +400,7 @@ static bool choose(struct declarative *d, unsigned depth, bool once)
         all_ended &= p->threads[t].status == ENDED;
     }
     if (!all_ended) {
-        struct choice choice = next_needed_read(d, p);
-        return choice.read != NO_EVENT && choose_source(d, depth, once, choice);
+        return choose_source(d, depth, once, next_needed_read(d, p));
     }
     for (unsigned i = 0; i < d->query->n_observables; i++) {
         if (d->query->observables[i].is_reg)
@@ -408,7 +413,7 @@ static bool choose(struct declarative *d, unsigned depth, bool once)
     }
     int read = next_open_read(p);
     if (read != NO_EVENT)
-        return choose_source(d, depth, true, (struct choice){read, false});
+        return choose_source(d, depth, !d->relaxed, (struct choice){read, false});
     return p->x.n_pairs ? choose_order(d, depth) : complete(d, depth);
 }
 
@@ -423,9 +428,9 @@ static bool search(struct declarative *d, unsigned depth, bool once)
         return choose(d, depth, once);
     if (d->wanted && !d->wanted(d->context, row))
         return false;
-    if (outcomes_has(d->states, row))
+    if (outcomes_has(d->states, row) && !d->relaxed)
         return true;
-    bool found = choose(d, depth, true);
+    bool found = choose(d, depth, !d->relaxed);
     if (found)
         outcomes_add(d->states, row);
     return found;
@@ -436,7 +441,8 @@ static bool search(struct declarative *d, unsigned depth, bool once)
 bool declarative_start(struct declarative *d, const struct query *query, const char **why)
 {
     const struct program *program = query->program;
-    *d = (struct declarative){.query = query, .depth_capacity = 64};
+    d->query = query;
+    d->depth_capacity = 64;
     for (unsigned t = 0; t < program->n_threads; t++)
         d->event_bound += program->ops->max_events(program, t);
     if (d->event_bound > REL_MAX_EVENTS) {
@@ -471,7 +477,7 @@ void declarative_end(struct declarative *d)
 
 struct result explore_declarative(const struct query *query)
 {
-    struct declarative d;
+    struct declarative d = {0};
     struct result result = {.completion = UNSUPPORTED};
     if (!declarative_start(&d, query, &result.why)) {
         result.states = outcomes_new(query->n_observables);

@@ -38,10 +38,14 @@ struct declarative {
     /* Called with each complete consistent execution that is found; true ends the search. NULL: not wanted.
      */
     bool (*found)(void *context, const struct partial *, const uint64_t *row);
+    bool logged;  /* executions keep their edges (for explanations) */
+    bool relaxed; /* also visits executions whose edges close a cycle, and every way to read rather than one
+                     for each outcome */
     bool ended;
 };
 
-/* False if the program is too large: *why says in one line why. */
+/* The options (wanted, found, logged, relaxed, context) are set before, all else is zero. False if the
+ * program is too large: *why says in one line why. */
 bool declarative_start(struct declarative *, const struct query *, const char **why);
 void declarative_search(struct declarative *);
 void declarative_end(struct declarative *);

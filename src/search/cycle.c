@@ -1,0 +1,179 @@
+/* The cycle that makes a candidate execution inconsistent: the first edge that was refused, and a shortest
+ * way back along the edges that had come before it (so that each step stands without the later ones).
+ *
+ * A way in happens-before may use stretches of issue order, if they begin at an instantaneous event
+ * ([Inst];ib). The search for the shortest way is breadth-first over (event, are we inside such a stretch).
+ */
+#include "search/cycle.h"
+
+#include "base/arena.h"
+
+#include <stdlib.h>
+
+struct step {
+    int from; /* place that we came from, or -1 */
+    struct edge edge;
+};
+
+struct walk {
+    const struct explanation *e;
+    unsigned limit;     /* only logged edges before this one */
+    struct step *steps; /* by place: 2 * event + inside */
+    unsigned *queue;
+    unsigned head, tail;
+};
+
+static bool instant(const struct event *e)
+{
+    return e->lib == LIB_TSO ? tso_instantaneous(e->type) : stamp_instantaneous(e->type);
+}
+
+static void visit(struct walk *w, unsigned place, int from, struct edge edge)
+{
+    if (w->steps[place].from != -2)
+        return;
+    w->steps[place] = (struct step){from, edge};
+    w->queue[w->tail++] = place;
+}
+
+/* ib_only: a way in issue order. Otherwise in happens-before. */
+static void follow_edge(struct walk *w, unsigned place, struct edge edge, bool ib_only)
+{
+    bool inside = place & 1;
+    const struct event *from = &w->e->events[edge.from];
+    if ((edge.orders & IN_HB) && !ib_only)
+        visit(w, 2u * edge.to, (int)place, edge);
+    if ((edge.orders & IN_IB) && (ib_only || inside || instant(from)))
+        visit(w, 2u * edge.to + 1, (int)place, edge);
+}
+
+/* In happens-before a stretch of issue order may end anywhere, and the same place may then go on as outside
+ * of it. */
+static void expand(struct walk *w, unsigned place, bool ib_only)
+{
+    const struct explanation *e = w->e;
+    unsigned event = place / 2;
+    for (unsigned i = 0; i < e->n_events; i++) {
+        const struct event *a = &e->events[event], *b = &e->events[i];
+        if (i <= event || a->thread != b->thread)
+            continue;
+        uint8_t orders = (uint8_t)((kept_in_ib(a, b) ? IN_IB : 0) | (kept_in_hb(a, b) ? IN_HB : 0));
+        if (orders)
+            follow_edge(w, place, (struct edge){(uint16_t)event, (uint16_t)i, EDGE_PPO, orders, false},
+                        ib_only);
+    }
+    for (unsigned i = 0; i < w->limit; i++)
+        if (e->edges[i].from == event && !e->edges[i].refused)
+            follow_edge(w, place, e->edges[i], ib_only);
+}
+
+static bool is_goal(const struct walk *w, unsigned place, unsigned goal, bool goal_inside, bool ib_only)
+{
+    if (place / 2 != goal)
+        return false;
+    return ib_only || !goal_inside || (place & 1) || instant(&w->e->events[goal]);
+}
+
+/* A shortest way from `start` (inside a stretch of issue order or not) to `goal` (so that a step of issue
+ * order may follow, if goal_inside). Number of steps, or 0 if there is none; events may coincide (then 0 too:
+ * see `same`). */
+static unsigned shortest(struct arena *arena, const struct explanation *e, unsigned limit, unsigned start,
+                         bool inside, unsigned goal, bool goal_inside, bool ib_only, struct cycle_step **way)
+{
+    unsigned places = 2 * e->n_events;
+    struct walk w = {e, limit, xmalloc(places * sizeof(struct step)), xmalloc(places * sizeof(unsigned)),
+                     0, 0};
+    for (unsigned i = 0; i < places; i++)
+        w.steps[i].from = -2;
+    visit(&w, 2 * start + inside, -1, (struct edge){0});
+    int end = -1;
+    while (w.head < w.tail && end < 0) {
+        unsigned place = w.queue[w.head++];
+        if (w.head > 1 && is_goal(&w, place, goal, goal_inside, ib_only))
+            end = (int)place;
+        else
+            expand(&w, place, ib_only);
+    }
+    unsigned n = 0;
+    for (int place = end; place >= 0 && w.steps[place].from >= 0; place = w.steps[place].from)
+        n++;
+    *way = ARENA_ARRAY(arena, struct cycle_step, n + 1);
+    for (int place = end, i = (int)n; i-- > 0; place = w.steps[place].from)
+        (*way)[i] = (struct cycle_step){.edge = w.steps[place].edge, .issued = place & 1};
+    free(w.steps);
+    free(w.queue);
+    return n;
+}
+
+/* The edge and the way back: one cycle. */
+static void close_cycle(struct arena *arena, struct explanation *e, struct edge edge, bool issued,
+                        struct cycle_step *way, unsigned n, bool ib)
+{
+    if (e->cycle && e->n_cycle <= n + 1)
+        return;
+    e->cycle = ARENA_ARRAY(arena, struct cycle_step, n + 1);
+    e->n_cycle = n + 1;
+    e->cycle_of_issue_order = ib;
+    e->cycle[0] = (struct cycle_step){.edge = edge, .issued = issued};
+    for (unsigned i = 0; i < n; i++)
+        e->cycle[i + 1] = way[i];
+}
+
+static unsigned index_of(const struct explanation *e, unsigned from, unsigned to, enum edge_kind kind)
+{
+    unsigned i = 0;
+    while (i < e->n_edges && (e->edges[i].from != from || e->edges[i].to != to || e->edges[i].kind != kind))
+        i++;
+    return i;
+}
+
+static bool may_be_reversed(enum edge_kind kind)
+{
+    return kind == EDGE_MO || kind == EDGE_NFO || kind == EDGE_RAO || kind == EDGE_LO;
+}
+
+/* What rules out the reverse of an order edge: a chain from its first event to its last, or to a reader of
+ * the last. */
+static void find_because(struct arena *arena, const struct explanation *e, struct cycle_step *step)
+{
+    const struct edge *edge = &step->edge;
+    int source = e->events[edge->from].rf;
+    unsigned index = edge->kind == EDGE_RB && source >= 0 ? index_of(e, (unsigned)source, edge->to, EDGE_MO)
+                     : may_be_reversed(edge->kind)        ? index_of(e, edge->from, edge->to, edge->kind)
+                                                          : e->n_edges;
+    if (index == e->n_edges)
+        return;
+    struct edge ordered = step->ordered = e->edges[index];
+    step->n_because =
+        shortest(arena, e, index, ordered.from, false, ordered.to, false, false, &step->because);
+    for (unsigned r = 0; step->n_because == 0 && ordered.kind == EDGE_MO && r < e->n_events; r++)
+        if (e->events[r].reads && e->events[r].rf == (int)ordered.to && r != ordered.from)
+            step->n_because = shortest(arena, e, index, ordered.from, false, r, false, false, &step->because);
+}
+
+bool find_cycle(struct arena *arena, struct explanation *e)
+{
+    unsigned k = 0;
+    while (k < e->n_edges && !e->edges[k].refused)
+        k++;
+    if (k == e->n_edges)
+        return false;
+    struct edge edge = e->edges[k];
+    struct cycle_step *way;
+    unsigned n;
+    e->cycle = NULL;
+    if (edge.orders & FORBIDDEN) {
+        close_cycle(arena, e, edge, false, NULL, 0, false);
+        return true;
+    }
+    if ((edge.orders & IN_IB) && (n = shortest(arena, e, k, edge.to, true, edge.from, true, true, &way)) > 0)
+        close_cycle(arena, e, edge, true, way, n, true);
+    if ((edge.orders & IN_IB) && (n = shortest(arena, e, k, edge.to, true, edge.from, true, false, &way)) > 0)
+        close_cycle(arena, e, edge, true, way, n, false);
+    if ((edge.orders & IN_HB) &&
+        (n = shortest(arena, e, k, edge.to, false, edge.from, false, false, &way)) > 0)
+        close_cycle(arena, e, edge, false, way, n, false);
+    for (unsigned i = 0; e->cycle && i < e->n_cycle; i++)
+        find_because(arena, e, &e->cycle[i]);
+    return e->cycle != NULL;
+}

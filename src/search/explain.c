@@ -1,0 +1,116 @@
+/* Finds what explains an outcome: a consistent execution; or, if there is none, the execution with that
+ * outcome that comes nearest to consistency (fewest edges that close a cycle, then the shortest cycle), and
+ * its cycle. */
+#include "search/explain.h"
+
+#include "base/arena.h"
+#include "search/cycle.h"
+#include "search/declarative.h"
+
+#include <stdlib.h>
+
+enum { MAX_CANDIDATES = 4096, RELAXED_STEPS = 2000000 };
+
+struct finder {
+    struct arena *arena;
+    struct explanation *out;
+    bool (*wanted)(void *, const uint64_t *);
+    void *context;
+    unsigned fewest, n_observables;
+};
+
+static bool is_wanted(void *context, const uint64_t *row)
+{
+    struct finder *f = context;
+    return f->wanted(f->context, row);
+}
+
+static void keep(struct finder *f, const struct execution *x, const uint64_t *row)
+{
+    struct explanation *out = f->out;
+    struct event *events = ARENA_ARRAY(f->arena, struct event, x->n);
+    struct edge *edges = ARENA_ARRAY(f->arena, struct edge, x->log->n);
+    uint64_t *values = ARENA_ARRAY(f->arena, uint64_t, f->n_observables);
+    if (x->n)
+        memcpy(events, x->events, x->n * sizeof *events);
+    if (x->log->n)
+        memcpy(edges, x->log->edges, x->log->n * sizeof *edges);
+    if (f->n_observables)
+        memcpy(values, row, f->n_observables * sizeof *values);
+    out->events = events;
+    out->n_events = x->n;
+    out->edges = edges;
+    out->n_edges = x->log->n;
+    out->row = values;
+}
+
+static bool found_witness(void *context, const struct partial *p, const uint64_t *row)
+{
+    struct finder *f = context;
+    f->out->verdict = EXPLAINED_ALLOWED;
+    keep(f, &p->x, row);
+    return true;
+}
+
+/* In a relaxed execution values may go round in a circle; such a candidate says nothing. */
+static bool values_known(const struct execution *x)
+{
+    for (unsigned i = 0; i < x->n; i++)
+        if (x->events[i].reads && !x->events[i].read_known)
+            return false;
+    return true;
+}
+
+static bool found_candidate(void *context, const struct partial *p, const uint64_t *row)
+{
+    struct finder *f = context;
+    struct explanation *out = f->out;
+    unsigned refused = p->x.log->refused;
+    if (!values_known(&p->x))
+        return false;
+    out->candidates++;
+    if (!out->cycle || refused < f->fewest || (refused == f->fewest && out->n_cycle > 2)) {
+        struct explanation candidate = *out;
+        struct finder mine = *f;
+        mine.out = &candidate;
+        keep(&mine, &p->x, row);
+        if (find_cycle(f->arena, &candidate) &&
+            (!out->cycle || refused < f->fewest || candidate.n_cycle < out->n_cycle)) {
+            *out = candidate;
+            out->verdict = EXPLAINED_FORBIDDEN;
+            f->fewest = refused;
+        }
+    }
+    return out->candidates >= MAX_CANDIDATES;
+}
+
+static bool run(struct declarative *d, const struct query *query)
+{
+    const char *why;
+    if (!declarative_start(d, query, &why))
+        return false;
+    declarative_search(d);
+    outcomes_free(d->states);
+    declarative_end(d);
+    return true;
+}
+
+struct explanation explain(struct arena *arena, const struct query *query,
+                           bool (*wanted)(void *, const uint64_t *row), void *context)
+{
+    struct explanation out = {.verdict = EXPLAINED_UNKNOWN, .program = query->program};
+    struct finder finder = {arena, &out, wanted, context, 0, query->n_observables};
+    struct declarative strict = {
+        .wanted = is_wanted, .context = &finder, .found = found_witness, .logged = true};
+    if (!run(&strict, query) || out.verdict == EXPLAINED_ALLOWED || strict.completion != DONE)
+        return out;
+    struct query loose = *query;
+    loose.limits.max_states = RELAXED_STEPS;
+    struct declarative relaxed = {
+        .wanted = is_wanted, .context = &finder, .found = found_candidate, .logged = true, .relaxed = true};
+    run(&relaxed, &loose);
+    out.all_candidates = relaxed.completion == DONE && out.candidates < MAX_CANDIDATES;
+    if (out.candidates == 0 && relaxed.completion == DONE)
+        out.verdict = EXPLAINED_NO_VALUES;
+    return out;
+}

@@ -1,0 +1,162 @@
+/* Explanations in words. Each edge of an execution says why it is there. */
+#include "base/arena.h"
+#include "search/explain.h"
+
+#include <inttypes.h>
+
+static const char *type_name(struct arena *arena, const struct event *e)
+{
+    if (e->lib == LIB_TSO)
+        return tso_is_nic(e->type) || e->type == T_P
+                   ? arena_printf(arena, "%s_%u", tso_name(e->type), e->node)
+                   : tso_name(e->type);
+    return stamp_has_node(e->type) ? arena_printf(arena, "%s_%u", stamp_name(e->type), e->node)
+                                   : stamp_name(e->type);
+}
+
+static const char *value(struct arena *arena, uint64_t v)
+{
+    return v > UINT64_MAX - 1024 ? arena_printf(arena, "-%" PRIu64, 0 - v)
+                                 : arena_printf(arena, "%" PRIu64, v);
+}
+
+static const char *location(const struct program *program, const struct event *e)
+{
+    return e->loc == PROG_NO_LOC ? "inline" : program->locs[e->loc].name;
+}
+
+const char *event_label(struct arena *arena, const struct program *program, const struct event *e)
+{
+    const char *type = type_name(arena, e);
+    if (e->lib == LIB_LOCK)
+        return arena_printf(arena, "%s %s", type, program->locks[e->object].name);
+    if (e->reads && e->writes)
+        return arena_printf(arena, "%s %s=%s→%s", type, location(program, e), value(arena, e->read),
+                            value(arena, e->written));
+    if (e->reads)
+        return arena_printf(arena, "%s %s=%s", type, location(program, e), value(arena, e->read));
+    if (e->writes)
+        return arena_printf(arena, "%s %s:=%s", type, location(program, e), value(arena, e->written));
+    return type;
+}
+
+const char *explain_event(struct arena *arena, const struct explanation *e, unsigned event)
+{
+    const struct event *ev = &e->events[event];
+    uint32_t line;
+    const char *text = e->program->ops->describe(e->program, ev->where, &line);
+    return arena_printf(arena, "P%u  %s  [%s]", ev->thread, text, event_label(arena, e->program, ev));
+}
+
+const char *edge_name(enum edge_kind kind)
+{
+    static const char *const names[] = {
+        [EDGE_PPO] = "ppo", [EDGE_ISO] = "iso", [EDGE_RF] = "rf", [EDGE_RB] = "rb", [EDGE_MO] = "mo",
+        [EDGE_NFO] = "nfo", [EDGE_RAO] = "rao", [EDGE_AR] = "ar", [EDGE_PF] = "pf", [EDGE_LO] = "lock"};
+    return names[kind];
+}
+
+static const char *bare_name(const struct event *e)
+{
+    return e->lib == LIB_TSO ? tso_name(e->type) : stamp_name(e->type);
+}
+
+static bool by_node(const struct event *a, const struct event *b)
+{
+    if (a->lib == LIB_TSO)
+        return tso_is_nic(a->type) && tso_is_nic(b->type);
+    return a->type >= S_NLR && a->type <= S_RF && stamp_has_node(b->type);
+}
+
+static const char *program_order(struct arena *arena, const struct event *a, const struct event *b,
+                                 bool issued)
+{
+    const char *order = a->lib == LIB_TSO               ? (issued ? "issue order" : "observation order")
+                        : (issued && !kept_in_hb(a, b)) ? "issue order"
+                                                        : "stamp order";
+    if (by_node(a, b))
+        return arena_printf(arena, "program order, which the NIC keeps towards node %u: same-node %s %s→%s",
+                            a->node, order, bare_name(a), bare_name(b));
+    return arena_printf(arena, "program order, which is kept here: %s %s→%s", order, bare_name(a),
+                        bare_name(b));
+}
+
+static const char *same_operation(struct arena *arena, const struct event *a)
+{
+    if (a->lib == LIB_LOCK)
+        return "inside one release: the fence comes before the write that hands the lock over (iso)";
+    if (a->lib == LIB_SV)
+        return "one broadcast: its source is read before the copy is written (iso)";
+    return arena_printf(arena, "two halves of one operation: %s comes first (iso)", bare_name(a));
+}
+
+static const char *reading(struct arena *arena, const struct explanation *e, const struct event *w,
+                           const struct event *r)
+{
+    return arena_printf(arena, "the later one reads %s=%s, which the earlier one wrote (rf)",
+                        location(e->program, w), value(arena, r->read));
+}
+
+static const char *reading_before(struct arena *arena, const struct explanation *e, const struct edge *edge)
+{
+    const struct event *r = &e->events[edge->from], *w = &e->events[edge->to];
+    const char *loc = location(e->program, r), *old = value(arena, r->read), *new = value(arena, w->written);
+    if (edge->orders & FORBIDDEN)
+        return arena_printf(arena,
+                            "it reads %s=%s and so misses %s:=%s, an earlier store of its own thread: a "
+                            "thread never misses its own stores",
+                            loc, old, loc, new);
+    if (r->rf == RF_INIT)
+        return arena_printf(arena, "it reads the initial %s=%s, so %s:=%s comes later (rb)", loc, old, loc,
+                            new);
+    return arena_printf(arena, "it reads %s=%s, which %s:=%s overwrites later (rb)", loc, old, loc, new);
+}
+
+static const char *completion(const struct event *w)
+{
+    bool local = w->lib == LIB_TSO ? w->type == T_NLW : w->type == S_NLW;
+    if (w->lib == LIB_SV)
+        return "sv_wait returns only when the source of the broadcast has been read (pf)";
+    if (local)
+        return w->lib == LIB_TSO
+                   ? "the poll takes this operation's completion: its result is in local memory (pf)"
+                   : "the wait returns only when the result is in local memory (pf)";
+    return w->lib == LIB_TSO
+               ? "the poll takes this put's completion: its source has been read and may be reused (pf)"
+               : "the wait returns only when the put is acknowledged: its source has been read (pf)";
+}
+
+const char *explain_edge(struct arena *arena, const struct explanation *e, const struct cycle_step *step)
+{
+    const struct event *a = &e->events[step->edge.from], *b = &e->events[step->edge.to];
+    switch (step->edge.kind) {
+    case EDGE_PPO:
+        return program_order(arena, a, b, step->issued);
+    case EDGE_ISO:
+        return same_operation(arena, a);
+    case EDGE_RF:
+        return reading(arena, e, a, b);
+    case EDGE_RB:
+        return reading_before(arena, e, &step->edge);
+    case EDGE_MO:
+        return arena_printf(arena, "%s gets its values in this order (mo)", location(e->program, a));
+    case EDGE_NFO:
+        return arena_printf(arena,
+                            "on the queue pair to node %u the NIC does not overlap these two accesses; they "
+                            "go in this order (nfo)",
+                            a->node);
+    case EDGE_RAO:
+        return arena_printf(
+            arena, "remote atomics towards node %u are executed one after the other, in this order (rao)",
+            a->node);
+    case EDGE_AR:
+        return arena_printf(
+            arena, "a remote atomic towards node %u ends with its write, before the next one reads (ar)",
+            a->node);
+    case EDGE_PF:
+        return completion(a);
+    default:
+        return arena_printf(arena, "lock %s is released before it is acquired again (lock order)",
+                            e->program->locks[b->object].name);
+    }
+}

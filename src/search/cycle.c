@@ -132,8 +132,31 @@ static bool may_be_reversed(enum edge_kind kind)
     return kind == EDGE_MO || kind == EDGE_NFO || kind == EDGE_RAO || kind == EDGE_LO;
 }
 
-/* What rules out the reverse of an order edge: a chain from its first event to its last, or to a reader of
- * the last. */
+static unsigned acquire_of(const struct explanation *e, unsigned release)
+{
+    unsigned a = 0;
+    while (a < e->n_events && (e->events[a].lib != LIB_LOCK || e->events[a].partner == NO_EVENT ||
+                               release < (unsigned)e->events[a].partner ||
+                               release >= (unsigned)e->events[a].partner + e->events[a].partners))
+        a++;
+    return a;
+}
+
+/* Where a chain from the first event of an order edge would close a cycle, if the edge were turned round: at
+ * its last event, at a reader of it (mo), at the write of its remote RMW (rao). The edge of a lock goes from
+ * a release to an acquire; turned round it goes from that acquire's release to this release's acquire. */
+static bool blocks(const struct explanation *e, const struct edge *ordered, unsigned event)
+{
+    const struct event *last = &e->events[ordered->to];
+    if (ordered->kind == EDGE_LO)
+        return last->partner != NO_EVENT && event >= (unsigned)last->partner &&
+               event < (unsigned)last->partner + last->partners;
+    return event == ordered->to ||
+           (ordered->kind == EDGE_MO && e->events[event].reads && e->events[event].rf == (int)ordered->to) ||
+           (ordered->kind == EDGE_RAO && last->partner == (int)event);
+}
+
+/* What rules out the reverse of an order edge. */
 static void find_because(struct arena *arena, const struct explanation *e, struct cycle_step *step)
 {
     const struct edge *edge = &step->edge;
@@ -144,11 +167,17 @@ static void find_because(struct arena *arena, const struct explanation *e, struc
     if (index == e->n_edges)
         return;
     struct edge ordered = step->ordered = e->edges[index];
-    step->n_because =
-        shortest(arena, e, index, ordered.from, false, ordered.to, false, false, &step->because);
-    for (unsigned r = 0; step->n_because == 0 && ordered.kind == EDGE_MO && r < e->n_events; r++)
-        if (e->events[r].reads && e->events[r].rf == (int)ordered.to && r != ordered.from)
-            step->n_because = shortest(arena, e, index, ordered.from, false, r, false, false, &step->because);
+    unsigned first = ordered.kind == EDGE_LO ? acquire_of(e, ordered.from) : ordered.from;
+    for (unsigned event = 0; event < e->n_events; event++) {
+        struct cycle_step *way;
+        if (event == first || !blocks(e, &ordered, event))
+            continue;
+        unsigned n = shortest(arena, e, index, first, false, event, false, false, &way);
+        if (n > 0 && (step->n_because == 0 || n < step->n_because)) {
+            step->because = way;
+            step->n_because = n;
+        }
+    }
 }
 
 bool find_cycle(struct arena *arena, struct explanation *e)

@@ -18,37 +18,17 @@
 
 %code {
 #include "base/arena.h"
+#include "litmus/grammar.h"
 #include "litmus/names.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define YYLLOC_DEFAULT(current, rhs, n) ((current) = YYRHSLOC(rhs, (n) ? 1 : 0))
-#define YYMALLOC xmalloc
-#define YYFREE free
-#define YYSTACK_USE_ALLOCA 0
-#define YYMAXDEPTH 100000
-
-#define NEW(type) ARENA_NEW(scan->source->arena, type)
-
-/* Appends to a list that is built as {first, last}. */
-#define APPEND(list, item)                                                                                          \
-    do {                                                                                                            \
-        if ((list).last)                                                                                            \
-            (list).last->next = (item);                                                                             \
-        else                                                                                                        \
-            (list).first = (item);                                                                                  \
-        (list).last = (item);                                                                                       \
-    } while (0)
 
 static struct raw_expr *binary(struct scan *, enum lm_op, struct lm_pos, struct raw_expr *, struct raw_expr *);
 static struct raw_expr *unary(struct scan *, enum lm_op, struct lm_pos, struct raw_expr *);
 static struct raw_expr *leaf(struct scan *, enum raw_expr_kind, struct lm_pos);
 static struct raw_stmt *new_stmt(struct scan *, enum raw_stmt_kind, struct lm_pos, struct raw_expr *);
 static void set_blocks(struct scan *, struct raw_stmt *, struct raw_stmt *body, struct raw_stmt *other);
-static struct raw_cond *combine(struct scan *, enum lm_cond_kind, struct raw_cond *, struct raw_cond *);
-static struct raw_cond *new_cond(struct scan *, enum lm_cond_kind);
-static struct raw_cond *equal(struct scan *, struct raw_atom *, uint64_t value);
 static struct raw_decl *new_decl(struct scan *, enum lm_decl_kind, struct raw_word, struct raw_integer node, uint64_t);
 int native_yylex(union NATIVE_YYSTYPE *, struct lm_pos *, void *scanner);
 static void native_yyerror(struct lm_pos *, void *scanner, struct scan *, struct raw_test *, const char *message);
@@ -361,17 +341,17 @@ quantifier: EXISTS { $$ = LM_EXISTS; }
     | FINAL { $$ = LM_FINAL; };
 
 prop: conjunction
-    | prop OR conjunction { $$ = combine(scan, LM_C_OR, $1, $3); };
+    | prop OR conjunction { $$ = raw_combine(scan, LM_C_OR, $1, $3); };
 
 conjunction: negation
-    | conjunction AND negation { $$ = combine(scan, LM_C_AND, $1, $3); };
+    | conjunction AND negation { $$ = raw_combine(scan, LM_C_AND, $1, $3); };
 
-negation: cond_atom '=' value { $$ = equal(scan, $cond_atom, $value.value); }
-    | TRUE_KEYWORD { $$ = new_cond(scan, LM_C_TRUE); }
-    | FALSE_KEYWORD { $$ = new_cond(scan, LM_C_FALSE); }
+negation: cond_atom '=' value { $$ = raw_equal(scan, $cond_atom, $value.value); }
+    | TRUE_KEYWORD { $$ = raw_new_cond(scan, LM_C_TRUE); }
+    | FALSE_KEYWORD { $$ = raw_new_cond(scan, LM_C_FALSE); }
     | '(' prop ')' { $$ = $prop; }
-    | '~' negation { $$ = combine(scan, LM_C_NOT, $2, NULL); }
-    | NOT negation { $$ = combine(scan, LM_C_NOT, $2, NULL); };
+    | '~' negation { $$ = raw_combine(scan, LM_C_NOT, $2, NULL); }
+    | NOT negation { $$ = raw_combine(scan, LM_C_NOT, $2, NULL); };
 
 cond_atom: atom;
 
@@ -440,53 +420,6 @@ static void set_blocks(struct scan *scan, struct raw_stmt *stmt, struct raw_stmt
     stmt->height = height + 1;
     if (stmt->height > RAW_MAX_NESTING)
         scan_error(scan, stmt->pos, NULL, "blocks are nested more than %d deep", RAW_MAX_NESTING);
-}
-
-static struct raw_cond *new_cond(struct scan *scan, enum lm_cond_kind kind)
-{
-    struct raw_cond *cond = NEW(struct raw_cond);
-    cond->kind = kind;
-    return cond;
-}
-
-static struct raw_cond *equal(struct scan *scan, struct raw_atom *atom, uint64_t value)
-{
-    struct raw_cond *cond = new_cond(scan, LM_C_EQ);
-    cond->atom = atom;
-    cond->value = value;
-    return cond;
-}
-
-static void add_part(struct raw_cond *cond, struct raw_cond *part)
-{
-    if (cond->last_part)
-        cond->last_part->next = part;
-    else
-        cond->parts = part;
-    cond->last_part = part;
-}
-
-/* The parts of a part of the same kind become parts of the whole: both connectives are associative. */
-static void add_parts(struct raw_cond *cond, struct raw_cond *part)
-{
-    if (part->kind != cond->kind || cond->kind == LM_C_NOT) {
-        add_part(cond, part);
-        return;
-    }
-    add_part(cond, part->parts);
-    cond->last_part = part->last_part;
-}
-
-static struct raw_cond *combine(struct scan *scan, enum lm_cond_kind kind, struct raw_cond *a, struct raw_cond *b)
-{
-    struct raw_cond *cond = a;
-    if (a->kind != kind || kind == LM_C_NOT) {
-        cond = new_cond(scan, kind);
-        add_parts(cond, a);
-    }
-    if (b)
-        add_parts(cond, b);
-    return cond;
 }
 
 static struct raw_decl *new_decl(struct scan *scan, enum lm_decl_kind kind, struct raw_word name,

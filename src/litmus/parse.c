@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "litmus/names.h"
 #include "litmus/raw.h"
+#include "litmus/x86.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,24 +35,37 @@ static void refuse_arch(struct source *source, const struct raw_word *first)
                  "unknown architecture `%s`", first->text);
 }
 
+/* The test in its raw form; false, and an error, if it is not one. */
+static bool read_raw(struct source *source, const struct raw_word *first, struct raw_test *raw,
+                     enum lm_syntax *syntax)
+{
+    *syntax = LM_NATIVE;
+    if (is_native(first->text))
+        return native_parse(source, raw);
+    struct x86_test table = {.is_64 = !strcmp(first->text, "X86_64")};
+    if (!table.is_64 && strcmp(first->text, "X86")) {
+        refuse_arch(source, first);
+        return false;
+    }
+    *syntax = table.is_64 ? LM_X86_64 : LM_X86;
+    return x86_parse(source, &table) && x86_translate(source, &table, raw);
+}
+
 static struct lm_test *read_test(struct source *source)
 {
     if (!source_is_text(source))
         return NULL;
     struct raw_word first = native_first_word(source);
-    if (source->n_errors)
+    struct raw_test raw = {0};
+    enum lm_syntax syntax;
+    if (source->n_errors || !read_raw(source, &first, &raw, &syntax))
         return NULL;
-    struct raw_test *raw = ARENA_NEW(source->arena, struct raw_test);
-    bool native = is_native(first.text);
-    if (!native)
-        refuse_arch(source, &first);
-    else if (native_parse(source, raw)) {
-        struct lm_test *test = native_resolve(source, raw);
-        if (test)
-            check_test(source, test);
-        return test;
-    }
-    return NULL;
+    struct lm_test *test = native_resolve(source, &raw);
+    if (!test)
+        return NULL;
+    test->syntax = syntax;
+    check_test(source, test);
+    return test;
 }
 
 struct lm_parse lm_parse_text(struct arena *arena, const char *file, const char *text, size_t length)

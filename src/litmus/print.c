@@ -265,12 +265,19 @@ static void print_atom(FILE *out, const struct lm_test *test, const struct lm_at
         fputs(atom->decl->name, out);
 }
 
-/* Parts of one kind follow each other without brackets; anything within another kind gets them. */
-static void print_prop(FILE *out, const struct lm_test *test, const struct lm_cond *cond,
-                       enum lm_cond_kind within, const char *equals)
+/* Parts of one kind follow each other without brackets. In the canonical form anything within another kind
+ * gets them; in the condition line of a report, they are only where herd puts them. */
+static bool is_bracketed(const struct lm_cond *cond, enum lm_cond_kind within, bool report)
 {
-    bool bracketed =
-        (cond->kind == LM_C_AND || cond->kind == LM_C_OR) && within != cond->kind && within != LM_C_TRUE;
+    if ((cond->kind != LM_C_AND && cond->kind != LM_C_OR) || within == cond->kind || within == LM_C_TRUE)
+        return false;
+    return !report || within != LM_C_OR;
+}
+
+static void print_prop(FILE *out, const struct lm_test *test, const struct lm_cond *cond,
+                       enum lm_cond_kind within, bool report)
+{
+    bool bracketed = is_bracketed(cond, within, report);
     if (bracketed)
         fputc('(', out);
     switch (cond->kind) {
@@ -282,29 +289,30 @@ static void print_prop(FILE *out, const struct lm_test *test, const struct lm_co
         break;
     case LM_C_EQ:
         print_atom(out, test, &cond->atom);
-        fprintf(out, "%s%" PRIu64, equals, cond->value);
+        fprintf(out, "%s%" PRIu64, report ? "=" : " = ", cond->value);
         break;
     case LM_C_NOT:
-        fputc('~', out);
-        print_prop(out, test, cond->a, LM_C_NOT, equals);
+        fputs(report ? "not (" : "~", out);
+        print_prop(out, test, cond->a, report ? LM_C_TRUE : LM_C_NOT, report);
+        fputs(report ? ")" : "", out);
         break;
     case LM_C_AND:
     case LM_C_OR:
-        print_prop(out, test, cond->a, cond->kind, equals);
+        print_prop(out, test, cond->a, cond->kind, report);
         fputs(cond->kind == LM_C_AND ? " /\\ " : " \\/ ", out);
-        print_prop(out, test, cond->b, cond->kind, equals);
+        print_prop(out, test, cond->b, cond->kind, report);
         break;
     }
     if (bracketed)
         fputc(')', out);
 }
 
-static void print_cond(FILE *out, const struct lm_test *test, const char *equals)
+static void print_cond(FILE *out, const struct lm_test *test, bool report)
 {
     static const char *const words[] = {
         [LM_EXISTS] = "exists", [LM_NOT_EXISTS] = "~exists", [LM_FORALL] = "forall", [LM_FINAL] = "final"};
     fprintf(out, "%s (", words[test->quantifier]);
-    print_prop(out, test, test->cond, LM_C_TRUE, equals);
+    print_prop(out, test, test->cond, LM_C_TRUE, report);
     fputc(')', out);
 }
 
@@ -326,7 +334,7 @@ void print_test(FILE *out, const struct lm_test *test, bool with_docs)
             fputs(i + 1 < test->n_locations ? "; " : ";]\n", out);
         }
     }
-    print_cond(out, test, " = ");
+    print_cond(out, test, false);
     fputc('\n', out);
 }
 
@@ -366,7 +374,7 @@ char *lm_print_test(struct arena *arena, const struct lm_test *test)
 char *lm_print_cond(struct arena *arena, const struct lm_test *test)
 {
     struct text *text = text_open();
-    print_cond(text->out, test, "=");
+    print_cond(text->out, test, true);
     return text_close(text, arena);
 }
 

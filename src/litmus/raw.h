@@ -91,6 +91,7 @@ struct raw_cond {
     struct raw_atom *atom;
     uint64_t value;
     struct raw_cond *parts, *last_part; /* LM_C_AND, LM_C_OR, LM_C_NOT */
+    unsigned height;                    /* an upper bound */
     struct raw_cond *next;
 };
 
@@ -111,6 +112,9 @@ struct raw_test {
     struct raw_cond *cond;
     struct lm_pos end;
 };
+
+/* Is the word one that can't be a name in the native language? */
+bool raw_is_reserved(const char *word);
 
 /* The first word of the text, comments skipped; text is "" if there is none. */
 struct raw_word native_first_word(struct source *);

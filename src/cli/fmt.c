@@ -50,7 +50,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "no file given");
         return 0;
-    case ARGP_KEY_END:
+    case ARGP_KEY_SUCCESS:
         if (options->in_place && options->check)
             argp_error(state, "-i and --check exclude each other");
         return 0;

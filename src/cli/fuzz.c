@@ -113,7 +113,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'q':
         options->quiet = true;
         return 0;
-    case ARGP_KEY_END:
+    case ARGP_KEY_SUCCESS:
         if (generate->libraries && generate->arch != LM_RDMA_WAIT)
             argp_error(state, "--libraries wants --arch RDMA_WAIT");
         return 0;

@@ -1,0 +1,78 @@
+# The front: commands, help, version; manual pages and README say what is true.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+@test "--help lists the commands" {
+    run -0 --separate-stderr remora --help
+    [[ "$output" == "Usage: remora COMMAND"*check*fmt*fuzz* ]]
+    [ -z "$stderr" ]
+}
+
+@test "--version" {
+    run -0 remora --version
+    [[ "$output" =~ ^remora\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    run -0 remora check --version
+    [[ "$output" =~ ^remora\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "no command, or an unknown one: one line, exit status 2" {
+    run -2 --separate-stderr remora
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [ -z "$output" ]
+    run -2 --separate-stderr remora frobnicate
+    [ "$stderr" = "remora: unknown command \`frobnicate'; try \`remora --help'" ]
+}
+
+@test "every option of every command is in its manual page" {
+    for command in check fmt fuzz; do
+        page=$(mandoc -Tascii "$SOURCE/man/remora-$command.1" | col -b)
+        for option in $(remora $command --help | grep -oE -- '--[a-z-]+' | sort -u); do
+            case $option in --help | --usage | --version) continue ;; esac
+            grep -qe "$option" <<<"$page" || { echo "$command $option"; false; }
+        done
+    done
+}
+
+@test "manual pages have no faults" {
+    mandoc -Tlint "$SOURCE"/man/*.[15] | grep -v 'referenced manual not found' >faults || true
+    cat faults
+    [ ! -s faults ]
+}
+
+# Splits the literal displays of a page into files of one test each.
+examples_of() {
+    mandoc -Tascii "$1" | col -bx | awk '
+        /^ *RDMA_(TSO|WAIT) [A-Za-z0-9+_-]+$/ { file = "example" ++n ".litmus" }
+        file { print > file }
+        /^ *(exists|~exists|forall) \(/ { file = "" }'
+}
+
+@test "the examples of remora-litmus(5) are tests, and hold" {
+    examples_of "$SOURCE/man/remora-litmus.5"
+    [ "$(ls example*.litmus | wc -l)" -eq 4 ]
+    run -0 --separate-stderr remora check example*.litmus
+    [ -z "$stderr" ]
+}
+
+# The fenced blocks of the README, by the word behind the fence.
+block() {
+    awk -v fence="$1" '$0 == "```" fence && !inside { inside = 1; next } /^```/ && inside { exit } inside' "$SOURCE/README.md"
+}
+
+@test "the README's first test prints what the README says" {
+    block litmus >sb.litmus
+    awk '/^```litmus/ { seen = 1; next } seen && /^```$/ && ++fences == 2 { on = 1; next } /^```/ { on = 0 } on' \
+        "$SOURCE/README.md" | without_times >expected
+    remora check sb.litmus | without_times | sed '$d' >actual
+    diff expected actual
+}
+
+@test "the README's commands exist" {
+    for target in $(block sh | sed -n 's/^make \([a-z]*\).*/\1/p') install soak; do
+        make -C "$SOURCE" -n "$target" >/dev/null
+    done
+}

@@ -126,8 +126,8 @@ enum fate { NOT_BEGUN, INVALID, SKIPPED, AGREED, DISAGREED };
 
 struct program_result {
     enum fate fate;
+    bool partly; /* AGREED, as far as the operational engine got */
     uint64_t states, implementation, stuck, explored;
-    const char *why; /* SKIPPED */
 };
 
 struct fuzz {
@@ -173,7 +173,7 @@ static void fuzz_one(void *context, size_t i)
         result->implementation = verdict.implementation;
         result->stuck = verdict.stuck;
         result->explored = verdict.explored;
-        result->why = verdict.why;
+        result->partly = verdict.completion != DONE;
         if (verdict.completion == INTERRUPTED && result->fate == SKIPPED)
             result->fate = NOT_BEGUN;
         atomic_fetch_add(&fuzz->explored, verdict.explored);
@@ -254,11 +254,12 @@ static bool report_disagreement(struct fuzz *fuzz, size_t i)
 
 static enum status summarise(struct fuzz *fuzz)
 {
-    uint64_t fates[DISAGREED + 1] = {0}, states = 0, implementation = 0, stuck = 0, explored = 0;
+    uint64_t fates[DISAGREED + 1] = {0}, partly = 0, states = 0, implementation = 0, stuck = 0, explored = 0;
     enum status status = STATUS_HOLDS;
     for (size_t i = 0; i < fuzz->options.count; i++) {
         const struct program_result *result = &fuzz->results[i];
         fates[result->fate]++;
+        partly += result->fate == AGREED && result->partly;
         states += result->states;
         implementation += result->implementation;
         stuck += result->stuck > 0;
@@ -269,10 +270,10 @@ static enum status summarise(struct fuzz *fuzz)
     char text[512];
     int length = snprintf(
         text, sizeof text,
-        "Programs %" PRIu64 "\nCompared %" PRIu64 "\nSkipped %" PRIu64 "\nStates %" PRIu64
+        "Programs %" PRIu64 "\nCompared %" PRIu64 "\nPartly %" PRIu64 "\nSkipped %" PRIu64 "\nStates %" PRIu64
         "\nImplementation %" PRIu64 "\nStuck %" PRIu64 "\nExplored %" PRIu64 "\nDisagreements %" PRIu64 "\n",
-        fuzz->options.count, fates[AGREED] + fates[DISAGREED], fates[SKIPPED] + fates[INVALID], states,
-        implementation, stuck, explored, fates[DISAGREED]);
+        fuzz->options.count, fates[AGREED] + fates[DISAGREED], partly, fates[SKIPPED] + fates[INVALID],
+        states, implementation, stuck, explored, fates[DISAGREED]);
     output(text, (size_t)length);
     if (fates[INVALID])
         complain(command, "%" PRIu64 " generated programs were not valid tests", fates[INVALID]);

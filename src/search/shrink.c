@@ -191,6 +191,7 @@ static void simplify_stmt(struct edit *edit, struct lm_stmt *stmt)
     if (stmt->kind != LM_DO)
         simplify_expr(edit, stmt->e, stmt->kind == LM_IF ? 0 : 1);
     simplify_expr(edit, stmt->v, 1);
+    simplify_expr(edit, stmt->v, 0);
 }
 
 static void simplify_block(struct edit *edit, struct lm_stmt *stmt)

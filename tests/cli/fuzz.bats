@@ -25,11 +25,11 @@ compare() {
 }
 
 @test "RDMA_TSO: the engines have the same outcomes" {
-    compare --seed 1 --arch RDMA_TSO
+    compare --seed 1 --arch RDMA_TSO --ops 4
 }
 
 @test "RDMA_WAIT: what the implementation does is allowed" {
-    compare --seed 2 --arch RDMA_WAIT
+    compare --seed 2 --arch RDMA_WAIT --ops 4
 }
 
 @test "RDMA_WAIT with libraries: what the implementations do is allowed" {

@@ -13,7 +13,7 @@ number() {
 }
 
 compare() {
-    run --separate-stderr remora fuzz --count $count "$@"
+    run --separate-stderr remora fuzz --count $count --max-states 50000 "$@"
     echo "$output"
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]

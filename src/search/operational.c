@@ -138,7 +138,7 @@ static void expand(struct worker *w, const struct frame *popped)
     for (unsigned i = 0; i < popped->n_steps; i++) {
         worker_reserve(w, size);
         memcpy(w->state, from, size);
-        enum effect effect = machine_apply(search->machine, w->state, steps[i]);
+        enum effect effect = take(w, steps[i]);
         if (effect == EFFECT_FULL)
             halt(search, UNSUPPORTED);
         else if (effect == EFFECT_OK)

@@ -40,6 +40,9 @@ struct worker {
     size_t stack_bytes; /* as last added to the search's */
 };
 
+/* Takes a step in w->state; in a reduced search the start of a spin iteration goes on to its first read. */
+enum effect take(struct worker *, struct step);
+
 /* Takes every step that needs no alternative at once, then finds the steps to be explored from where that
  * leads. */
 enum effect reduce(struct worker *, unsigned *n_steps);

@@ -163,13 +163,13 @@ struct cost {
 };
 
 static struct cost explore(struct arena *arena, const struct lm_test *test, enum level level,
-                           bool no_reduction, uint64_t max)
+                           bool no_reduction, uint64_t max, unsigned runs)
 {
     struct compiled c = compile_test(arena, test, level, false);
     struct query query = {c.program, c.observables, c.n_observables, {.jobs = 1, .max_states = max}};
     struct operational_options options = {.no_reduction = no_reduction};
     struct cost best = {.seconds = 1e9};
-    for (unsigned run = 0; run < RUNS; run++) {
+    for (unsigned run = 0; run < runs; run++) {
         double start = cpu_seconds();
         struct result result =
             level == LEVEL_TSO ? explore_operational(&query, &options) : explore_declarative(&query);
@@ -187,20 +187,20 @@ static void measure_engines(unsigned operations)
     struct text text = {.n = 0};
     three_by_six(&text, operations);
     struct lm_test *test = parse(arena, &text);
-    struct cost reduced = explore(arena, test, LEVEL_TSO, false, 0);
+    struct cost reduced = explore(arena, test, LEVEL_TSO, false, 0, RUNS);
     printf("operational, 3 threads x %u operations on 3 nodes: %" PRIu64
            " states in %.3f s: %.2f million states/s, %.1f bytes/state\n",
            operations, reduced.result.explored, reduced.seconds,
            (double)reduced.result.explored / reduced.seconds / 1e6,
            (double)reduced.result.bytes / (double)reduced.result.explored);
-    struct cost plain = explore(arena, test, LEVEL_TSO, true, 20000000);
+    struct cost plain = explore(arena, test, LEVEL_TSO, true, 2000000, 1);
     printf("  without reduction: %s%" PRIu64
            " states in %.3f s: %.2f million states/s; the reduction's factor is %s%.1f\n",
            plain.result.completion == DONE ? "" : "more than ", plain.result.explored, plain.seconds,
            (double)plain.result.explored / plain.seconds / 1e6,
            plain.result.completion == DONE ? "" : "more than ",
            (double)plain.result.explored / (double)reduced.result.explored);
-    struct cost declared = explore(arena, test, LEVEL_CLIENT, false, 0);
+    struct cost declared = explore(arena, test, LEVEL_CLIENT, false, 0, RUNS);
     printf("declarative, same test: %" PRIu64 " executions, %" PRIu64
            " partial ones in %.3f s: %.0f executions/s, %.2f million partial/s\n",
            declared.result.executions, declared.result.explored, declared.seconds,

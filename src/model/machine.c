@@ -54,13 +54,6 @@ static void give_bits(struct machine *m, struct arena *arena)
             m->loc_bit[x] = UINT64_C(1) << (bit++ % 64);
 }
 
-static void set_guards(struct machine *m)
-{
-    for (unsigned rule = 0; rule < 14; rule++)
-        m->blocked_by[rule] = rule == RULE_PUT_READ ? STOPS_PUT_READ : STOPS_OTHERS;
-    m->blocked_by[RULE_FENCE] = m->blocked_by[RULE_PUT_CONFIRM] = m->blocked_by[RULE_LOCAL_SEND] = STOPS_ANY;
-}
-
 struct machine *machine_new(struct arena *arena, const struct program *program, const char **why)
 {
     struct machine *m = ARENA_NEW(arena, struct machine);
@@ -82,7 +75,9 @@ struct machine *machine_new(struct arena *arena, const struct program *program, 
     find_qps(m, arena);
     lay_out(m);
     give_bits(m, arena);
-    set_guards(m);
+#ifdef REMORA_MUTANTS
+    mutant_guards(m);
+#endif
     m->values = values_new();
     m->locals = locals_new(most_regs);
     m->start = ARENA_ARRAY(arena, uint32_t, m->n_threads);

@@ -109,7 +109,7 @@ struct machine {
     unsigned locals_at, memory_at, ends_at, entries_at; /* byte offsets in a state */
     bool forget_unwaited;    /* completion notices that nothing can wait for are not kept (RDMA_WAIT only) */
     int mutant;              /* enum mutant; NO_MUTANT in ordinary builds */
-    unsigned blocked_by[14]; /* kinds of older pipe entries that stop a rule; varies with mutants only */
+    unsigned blocked_by[14]; /* with mutants: the kinds of older pipe entries that stop a rule */
     struct qp *qps;
     uint16_t *qp_of; /* [thread * n_nodes + node] */
     uint8_t *loc_node;

@@ -70,7 +70,12 @@ static enum effect await(struct machine *m, uint8_t *state, unsigned t, const st
 static enum effect poll(struct machine *m, uint8_t *state, unsigned q)
 {
     unsigned fifo = m->qps[q].fifo + WBL;
-    remove_at(m, state, fifo, get_ends(m, state)[fifo]);
+    unsigned at = get_ends(m, state)[fifo];
+    if (MUTANT(m, M_POLL_PASSES_LW) || MUTANT(m, M_POLL_NEVER_BLOCKS))
+        while (at < get_ends(m, state)[fifo + 1] && entry_kind(get_entries(m, state)[at]) != E_CN)
+            at++;
+    if (at < get_ends(m, state)[fifo + 1])
+        remove_at(m, state, fifo, at);
     return EFFECT_OK;
 }
 
@@ -108,9 +113,9 @@ static enum effect cpu(struct machine *m, uint8_t *state, unsigned t)
     }
 }
 
-static void flush(struct machine *m, uint8_t *state, unsigned t)
+static void flush(struct machine *m, uint8_t *state, struct step step)
 {
-    unsigned at = get_ends(m, state)[t];
+    unsigned t = step.thread, at = get_ends(m, state)[t] + step.at;
     entry_t entry = get_entries(m, state)[at];
     remove_at(m, state, t, at);
     if (entry_kind(entry) == E_STORE)
@@ -201,6 +206,8 @@ static enum effect nic(struct machine *m, uint8_t *state, struct step step)
     case RULE_ATOMIC_SEND:
         remove_at(m, state, qp->fifo, at);
         append(m, state, qp->fifo + WBR, old);
+        if (MUTANT(m, M13_FREES_EARLY))
+            *state_atomics(state) &= ~(UINT64_C(1) << qp->node);
         break;
     case RULE_PUT_LAND:
     case RULE_ATOMIC_LAND:
@@ -218,7 +225,7 @@ enum effect machine_apply(struct machine *m, uint8_t *state, struct step step)
     if (step.rule == RULE_CPU)
         return cpu(m, state, step.thread);
     if (step.rule == RULE_FLUSH) {
-        flush(m, state, step.thread);
+        flush(m, state, step);
         return EFFECT_OK;
     }
     return nic(m, state, step);

@@ -39,6 +39,15 @@ struct surroundings {
     bool wbr_empty, wbl_empty, lw_in_wbl, atomic_busy;
 };
 
+#ifdef REMORA_MUTANTS
+/* machine_mutants.c: the answers of faulty machines, given the right one. */
+void mutant_guards(struct machine *);
+bool mutant_allowed(const struct machine *, enum rule, const struct surroundings *, bool is);
+bool mutant_cpu_enabled(const struct machine *, const uint8_t *state, unsigned thread, bool is);
+unsigned mutant_landings(const struct machine *, const uint8_t *state, unsigned qp, struct step *steps);
+unsigned mutant_flushes(const struct machine *, const uint8_t *state, unsigned thread, struct step *steps);
+#endif
+
 static inline struct surroundings surroundings_of(const struct machine *m, const uint8_t *state,
                                                   const struct qp *qp)
 {
@@ -67,18 +76,18 @@ static inline enum rule rule_for(unsigned kind)
 /* The rest of the guard of a rule that the pipe does not stop. */
 static inline bool allowed(const struct machine *m, enum rule rule, const struct surroundings *around)
 {
+    bool is = true;
+    if (rule == RULE_PUT_READ)
+        is = !around->lw_in_wbl;
+    else if (rule == RULE_GET_READ)
+        is = around->wbr_empty;
+    else if (rule == RULE_RCAS || rule == RULE_RCAS_FAIL || rule == RULE_RFAA)
+        is = around->wbr_empty && !around->atomic_busy;
+#ifdef REMORA_MUTANTS
+    is = mutant_allowed(m, rule, around, is);
+#endif
     (void)m;
-    switch (rule) {
-    case RULE_PUT_READ:
-        return !around->lw_in_wbl;
-    case RULE_GET_READ:
-        return around->wbr_empty;
-    case RULE_RCAS:
-    case RULE_RFAA:
-        return around->wbr_empty && !around->atomic_busy;
-    default:
-        return true;
-    }
+    return is;
 }
 
 #endif

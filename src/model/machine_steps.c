@@ -14,11 +14,11 @@ static unsigned pipe_steps(const struct machine *m, const uint8_t *state, unsign
     for (unsigned i = ends[PIPE]; i < ends[WBR]; i++) {
         unsigned kind = entry_kind(entries[i]);
         enum rule rule = rule_for(kind);
-        if (!(older & stops(m, rule)) && allowed(m, rule, &around)) {
-            if (rule == RULE_RCAS && get_memory(m, state)[entry_loc(entries[i])] != entry_e(entries[i]))
-                rule = RULE_RCAS_FAIL;
+        if (rule == RULE_RCAS && get_memory(m, state)[entry_loc(entries[i])] != entry_e(entries[i]) &&
+            !MUTANT(m, M10_ALWAYS))
+            rule = RULE_RCAS_FAIL;
+        if (!(older & stops(m, rule)) && allowed(m, rule, &around))
             steps[n++] = (struct step){(uint8_t)rule, qp->thread, (uint16_t)q, (uint16_t)(i - ends[PIPE])};
-        }
         older |= KIND(kind);
     }
     return n;
@@ -30,6 +30,10 @@ unsigned machine_nic_steps(const struct machine *m, const uint8_t *state, unsign
     const uint16_t *ends = get_ends(m, state) + qp->fifo;
     const entry_t *entries = get_entries(m, state);
     unsigned n = ends[PIPE] == ends[WBR] ? 0 : pipe_steps(m, state, q, steps);
+#ifdef REMORA_MUTANTS
+    if (m->mutant != NO_MUTANT)
+        return n + mutant_landings(m, state, q, steps + n);
+#endif
     if (ends[WBR] < ends[WBR + 1]) {
         enum rule rule = entry_kind(entries[ends[WBR]]) == E_AW ? RULE_ATOMIC_LAND : RULE_PUT_LAND;
         steps[n++] = (struct step){(uint8_t)rule, qp->thread, (uint16_t)q, 0};
@@ -48,7 +52,7 @@ unsigned machine_load(const struct machine *m, const uint8_t *state, unsigned t,
 {
     const uint16_t *ends = get_ends(m, state);
     const entry_t *entries = get_entries(m, state);
-    for (unsigned i = ends[t + 1]; i-- > ends[t];)
+    for (unsigned i = ends[t + 1]; i-- > ends[t] && !MUTANT(m, M_LOAD_NOT_FORWARDED);)
         if (entry_kind(entries[i]) == E_STORE && entry_loc(entries[i]) == loc)
             return entry_v(entries[i]);
     return get_memory(m, state)[loc];
@@ -70,20 +74,26 @@ static bool notice_first(const struct machine *m, const uint8_t *state, unsigned
     return ends[WBL] < ends[WBL + 1] && entry_kind(get_entries(m, state)[ends[WBL]]) == E_CN;
 }
 
+static bool same_id(const struct machine *m, entry_t entry, unsigned wid)
+{
+    return entry_wid(entry) == wid || (MUTANT(m, M_WAIT_ANY_ID) && entry_wid(entry) != PROG_NO_WID);
+}
+
 bool machine_outstanding(const struct machine *m, const uint8_t *state, unsigned q, unsigned wid)
 {
     const struct qp *qp = &m->qps[q];
     const uint16_t *ends = get_ends(m, state);
     const entry_t *entries = get_entries(m, state);
-    for (unsigned i = ends[qp->thread]; i < ends[qp->thread + 1]; i++)
-        if (entry_kind(entries[i]) != E_STORE && entry_wid(entries[i]) == wid &&
+    for (unsigned i = ends[qp->thread]; i < ends[qp->thread + 1] && !MUTANT(m, M_WAIT_IGNORES_BUFFER); i++)
+        if (entry_kind(entries[i]) != E_STORE && same_id(m, entries[i], wid) &&
             entry_node(m, entries[i]) == qp->node)
             return true;
-    for (unsigned i = ends[qp->fifo]; i < ends[qp->fifo + PIPE + 1]; i++)
-        if (entry_wid(entries[i]) == wid)
+    for (unsigned i = ends[qp->fifo]; i < ends[qp->fifo + WBR] && !MUTANT(m, M_WAIT_IGNORES_PIPE); i++)
+        if (same_id(m, entries[i], wid))
             return true;
-    for (unsigned i = ends[qp->fifo + WBL]; i < ends[qp->fifo + WBL + 1]; i++)
-        if (entry_kind(entries[i]) == E_CN && entry_wid(entries[i]) == wid)
+    for (unsigned i = ends[qp->fifo + WBL]; i < ends[qp->fifo + WBL + 1] && !MUTANT(m, M_WAIT_IGNORES_WBL);
+         i++)
+        if (entry_kind(entries[i]) == E_CN && same_id(m, entries[i], wid))
             return true;
     return false;
 }
@@ -98,7 +108,7 @@ unsigned machine_waits_for(const struct machine *m, const uint8_t *state, unsign
     return NO_QP;
 }
 
-bool machine_cpu_enabled(const struct machine *m, const uint8_t *state, unsigned t)
+static bool cpu_enabled(const struct machine *m, const uint8_t *state, unsigned t)
 {
     const struct local *local = local_of(m, state, t);
     const uint16_t *ends = get_ends(m, state);
@@ -123,11 +133,20 @@ bool machine_cpu_enabled(const struct machine *m, const uint8_t *state, unsigned
     }
 }
 
+bool machine_cpu_enabled(const struct machine *m, const uint8_t *state, unsigned t)
+{
+#ifdef REMORA_MUTANTS
+    return mutant_cpu_enabled(m, state, t, cpu_enabled(m, state, t));
+#else
+    return cpu_enabled(m, state, t);
+#endif
+}
+
 /* --- all of them --- */
 
 unsigned machine_steps_bound(const struct machine *m, const uint8_t *state)
 {
-    return get_ends(m, state)[m->n_fifos] + 2 * m->n_threads;
+    return 2u * get_ends(m, state)[m->n_fifos] + 2 * m->n_threads;
 }
 
 unsigned machine_steps(const struct machine *m, const uint8_t *state, struct step *steps)
@@ -139,6 +158,9 @@ unsigned machine_steps(const struct machine *m, const uint8_t *state, struct ste
             steps[n++] = (struct step){RULE_CPU, (uint8_t)t, NO_QP, 0};
         if (ends[t] < ends[t + 1])
             steps[n++] = (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, 0};
+#ifdef REMORA_MUTANTS
+        n += mutant_flushes(m, state, t, steps + n);
+#endif
     }
     for (unsigned q = 0; q < m->n_qps; q++)
         n += machine_nic_steps(m, state, q, steps + n);

@@ -6,7 +6,7 @@
 
 enum mutant {
     NO_MUTANT,
-#define MUTANT_ENTRY(name, rule, text) name,
+#define MUTANT_ENTRY(name, rule, dropped, added, text) name,
 #include "model/mutants.def"
 #undef MUTANT_ENTRY
     N_MUTANTS
@@ -15,7 +15,7 @@ enum mutant {
 #ifdef REMORA_MUTANTS
 #define MUTANT(m, name) ((m)->mutant == (name))
 #else
-#define MUTANT(m, name) 0
+#define MUTANT(m, name) ((void)(m), 0)
 #endif
 
 /* The mutant that the environment variable REMORA_MUTANT names; NO_MUTANT in ordinary builds. */

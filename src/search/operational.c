@@ -83,7 +83,7 @@ void worker_reserve(struct worker *w, size_t state_size)
         w->capacity = 2 * wanted;
         w->state = xrealloc(w->state, w->capacity);
     }
-    size_t steps = state_size / sizeof(entry_t) + 2 * w->search->machine->n_threads;
+    size_t steps = 2 * (state_size / sizeof(entry_t)) + 2 * w->search->machine->n_threads;
     if (w->steps_capacity < steps) {
         w->steps_capacity = 2 * steps;
         w->steps = xrealloc(w->steps, w->steps_capacity * sizeof *w->steps);

@@ -3,7 +3,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 .DEFAULT_GOAL := all
-.PHONY: all deps demo check check-release check-sanitized check-clang soak bench mutants install clean format
+.PHONY: all deps demo check check-release check-sanitized check-clang soak bench mutants fuzz-parser install clean format
 
 deps:
 	@tools/deps.sh
@@ -28,6 +28,10 @@ bench: all
 # Breaks one guard of the model at a time and shows that the tests notice.
 mutants: deps
 	@tools/mutants.sh $(BUILD)-mutants
+
+# Random bytes to the parser, for FUZZ_SECONDS.
+fuzz-parser: deps
+	@tools/fuzz-parser.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
 
 install: all
 	@meson install -C $(BUILD) --quiet

@@ -3,6 +3,7 @@
  *   - the body has an effect that another thread could see;
  *   - a get of the body is not waited (polled) for in the body, or lands in a location that another thread
  *     accesses or that an earlier put of this thread still has to read;
+ *   - a poll of the body may take the completion of an operation before the loop;
  *   - a register that the body writes, or the destination of one of its gets, may be read before the
  * iteration has written it, or may be left unwritten by an iteration: its value would come from an earlier
  * one. sc_read is allowed: its lock is held during the call only. */
@@ -13,13 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the statements before a loop may leave unfinished. */
+struct past {
+    bool *put_from;                 /* by declaration: a put reads it */
+    int64_t unpolled[LM_MAX_NODES]; /* operations towards each node, or UNKNOWN */
+};
+enum { UNKNOWN = -1 };
+
 /* Things that hold a value: the registers of the thread, then the declarations of the test. */
 struct spin {
     struct source *source;
     const struct lm_test *test;
     unsigned thread;
     const uint64_t *accessed; /* by declaration: which threads name it */
-    const bool *put_before;   /* by declaration: an earlier put of the thread reads it */
+    const struct past *past;
     size_t n_things;
     bool *changes;        /* by thing: the body writes it */
     unsigned char *fresh; /* by thing: this iteration has surely written it */
@@ -73,7 +81,7 @@ static void add_get(struct spin *spin, const struct lm_stmt *s)
     if (spin->accessed[s->local->index] & ~(UINT64_C(1) << spin->thread))
         source_error(spin->source, s->pos, "get into a location that only this thread uses",
                      "a get in a spin loop writes `%s`, which another thread uses", s->local->name);
-    if (spin->put_before[s->local->index])
+    if (spin->past->put_from[s->local->index])
         source_error(spin->source, s->pos, "get into a location of its own",
                      "a get in a spin loop writes `%s`, which an earlier put may still have to read",
                      s->local->name);
@@ -105,6 +113,10 @@ static void finish_wait(struct spin *spin, uint32_t wid)
 
 static void finish_poll(struct spin *spin, const struct lm_stmt *poll)
 {
+    if (spin->past->unpolled[poll->node])
+        source_error(spin->source, poll->pos, "poll for those before the loop",
+                     "this poll in a spin loop may be for an operation towards node %u before the loop",
+                     poll->node);
     for (struct pending **at = &spin->gets; *at; at = &(*at)->next) {
         if ((*at)->get->decl->node == poll->node) {
             finish(spin, at);
@@ -243,10 +255,9 @@ static void check_left_over(struct spin *spin, const struct lm_stmt *loop)
 }
 
 static void check_loop(struct source *source, const struct lm_test *test, unsigned thread,
-                       const uint64_t *accessed, const bool *put_before, const struct lm_stmt *loop)
+                       const uint64_t *accessed, const struct past *past, const struct lm_stmt *loop)
 {
-    struct spin spin = {
-        .source = source, .test = test, .thread = thread, .accessed = accessed, .put_before = put_before};
+    struct spin spin = {.source = source, .test = test, .thread = thread, .accessed = accessed, .past = past};
     spin.n_things = (size_t)test->threads[thread].n_regs + test->n_decls;
     spin.changes = xcalloc(spin.n_things, sizeof *spin.changes);
     spin.fresh = xcalloc(spin.n_things, 1);
@@ -258,19 +269,62 @@ static void check_loop(struct source *source, const struct lm_test *test, unsign
     free(spin.fresh);
 }
 
+struct checker {
+    struct source *source;
+    const struct lm_test *test;
+    unsigned thread;
+    uint64_t *accessed;
+};
+
+static void note_past(struct past *past, const struct lm_stmt *s)
+{
+    if (s->kind == LM_PUT && s->local)
+        past->put_from[s->local->index] = true;
+    if (s->kind == LM_PUT || s->kind == LM_GET || s->kind == LM_RCAS || s->kind == LM_RFAA)
+        past->unpolled[s->decl->node] += past->unpolled[s->decl->node] != UNKNOWN;
+    if (s->kind == LM_POLL && past->unpolled[s->node] > 0)
+        past->unpolled[s->node]--;
+}
+
+static void check_block(const struct checker *checker, struct past *past, const struct lm_stmt *block);
+
+static void check_branches(const struct checker *checker, struct past *past, const struct lm_stmt *s)
+{
+    struct past other = *past; /* shares put_from, which only grows */
+    check_block(checker, past, s->body);
+    check_block(checker, &other, s->other);
+    for (unsigned node = 0; node < LM_MAX_NODES; node++)
+        if (past->unpolled[node] != other.unpolled[node])
+            past->unpolled[node] = UNKNOWN;
+}
+
+/* Two rounds show whether a round changes what is left unpolled; if so, it is not known how much is after the
+ * last. */
+static void check_rounds(const struct checker *checker, struct past *past, const struct lm_stmt *s)
+{
+    check_block(checker, past, s->body);
+    if (s->count == 1)
+        return;
+    struct past first = *past;
+    check_block(checker, past, s->body);
+    for (unsigned node = 0; node < LM_MAX_NODES; node++)
+        if (past->unpolled[node] != first.unpolled[node])
+            past->unpolled[node] = UNKNOWN;
+}
+
 /* Outermost loops first; a loop within a loop is checked as part of it and by itself. */
-static void check_block(struct source *source, const struct lm_test *test, unsigned thread,
-                        const uint64_t *accessed, bool *put_before, const struct lm_stmt *block)
+static void check_block(const struct checker *checker, struct past *past, const struct lm_stmt *block)
 {
     for (const struct lm_stmt *s = block; s; s = s->next) {
-        if (s->kind == LM_PUT && s->local)
-            put_before[s->local->index] = true;
-        if (s->kind == LM_DO)
-            check_loop(source, test, thread, accessed, put_before, s);
-        check_block(source, test, thread, accessed, put_before, s->body);
-        check_block(source, test, thread, accessed, put_before, s->other);
-        if (s->kind == LM_REPEAT && s->count > 1)
-            check_block(source, test, thread, accessed, put_before, s->body);
+        note_past(past, s);
+        if (s->kind == LM_IF)
+            check_branches(checker, past, s);
+        if (s->kind == LM_REPEAT)
+            check_rounds(checker, past, s);
+        if (s->kind != LM_DO)
+            continue;
+        check_loop(checker->source, checker->test, checker->thread, checker->accessed, past, s);
+        check_block(checker, past, s->body);
     }
 }
 
@@ -288,13 +342,14 @@ static void note_accesses(uint64_t *accessed, unsigned thread, const struct lm_s
 
 void check_spins(struct source *source, const struct lm_test *test)
 {
-    uint64_t *accessed = xcalloc(test->n_decls, sizeof *accessed);
+    struct checker checker = {.source = source, .test = test};
+    checker.accessed = xcalloc(test->n_decls, sizeof *checker.accessed);
     for (unsigned t = 0; t < test->n_threads; t++)
-        note_accesses(accessed, t, test->threads[t].body);
-    for (unsigned t = 0; t < test->n_threads; t++) {
-        bool *put_before = xcalloc(test->n_decls, sizeof *put_before);
-        check_block(source, test, t, accessed, put_before, test->threads[t].body);
-        free(put_before);
+        note_accesses(checker.accessed, t, test->threads[t].body);
+    for (; checker.thread < test->n_threads; checker.thread++) {
+        struct past past = {.put_from = xcalloc(test->n_decls, sizeof *past.put_from)};
+        check_block(&checker, &past, test->threads[checker.thread].body);
+        free(past.put_from);
     }
-    free(accessed);
+    free(checker.accessed);
 }

@@ -86,7 +86,7 @@ static unsigned edit_distance(const char *a, size_t n, const char *b, size_t m)
 struct guess guess_start(const char *word)
 {
     size_t n = strlen(word);
-    return (struct guess){.word = word, .distance = n > LONGEST_GUESS ? 0 : n > 3 ? 3 : 2};
+    return (struct guess){.word = word, .distance = n > LONGEST_GUESS ? 0 : 3};
 }
 
 void guess_consider(struct guess *guess, const char *candidate)
@@ -100,7 +100,7 @@ void guess_consider(struct guess *guess, const char *candidate)
         return;
     }
     unsigned distance = edit_distance(guess->word, n, candidate, m);
-    if (distance < guess->distance && distance < n && distance < m) {
+    if (distance < guess->distance && 2 * distance < n) {
         guess->distance = distance;
         guess->best = candidate;
     }

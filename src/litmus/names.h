@@ -19,8 +19,8 @@ struct names {
 unsigned names_find(const struct names *, const char *name); /* NAMES_NONE if it is not there */
 unsigned names_add(struct names *, struct arena *, const char *name);
 
-/* The best guess among names so far, improved by each candidate that is nearer to `word`. Words of three
- * letters or fewer must be one edit away, longer ones at most two. */
+/* The best guess among names so far, improved by each candidate that is nearer to `word`: at most two edits
+ * away, and fewer than half the letters of the word; or the same but for upper and lower case. */
 struct guess {
     const char *word, *best;
     unsigned distance;

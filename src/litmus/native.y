@@ -240,6 +240,7 @@ call: name '(' args ')'
     {
         $$ = new_stmt(scan, RAW_CALL, @$, NULL);
         $$->callee = $name;
+        scan->callee = $name.text;
         $$->args = $args.first;
     };
 
@@ -346,7 +347,8 @@ prop: conjunction
 conjunction: negation
     | conjunction AND negation { $$ = raw_combine(scan, LM_C_AND, $1, $3); };
 
-negation: cond_atom '=' value { $$ = raw_equal(scan, $cond_atom, $value.value); }
+negation: cond_atom equal value { $$ = raw_equal(scan, $cond_atom, $value.value); }
+    | cond_atom NE value { $$ = raw_combine(scan, LM_C_NOT, raw_equal(scan, $cond_atom, $value.value), NULL); }
     | TRUE_KEYWORD { $$ = raw_new_cond(scan, LM_C_TRUE); }
     | FALSE_KEYWORD { $$ = raw_new_cond(scan, LM_C_FALSE); }
     | '(' prop ')' { $$ = $prop; }
@@ -354,6 +356,8 @@ negation: cond_atom '=' value { $$ = raw_equal(scan, $cond_atom, $value.value); 
     | NOT negation { $$ = raw_combine(scan, LM_C_NOT, $2, NULL); };
 
 cond_atom: atom;
+
+equal: '=' | EQ;
 
 %%
 
@@ -442,22 +446,55 @@ static void native_yyerror(struct lm_pos *pos, void *scanner, struct scan *scan,
     scan_error(scan, *pos, NULL, "this is nested too deeply");
 }
 
-/* Is the word that the parser stumbled over, or the one before it, a slip of the keyboard for a keyword? */
-static const char *keyword_hint(struct scan *scan, const yysymbol_kind_t *expected, int n)
+/* Is it the token that is written as this one character? */
+static bool is_character(yysymbol_kind_t symbol, char character)
 {
-    struct guess guess = guess_start(scan->word ? scan->word : "");
+    const char *name = yysymbol_name(symbol);
+    return name[0] == '\'' && name[1] == character;
+}
+
+static bool is_operator(yysymbol_kind_t symbol)
+{
+    const char *name = yysymbol_name(symbol);
+    return (symbol >= YYSYMBOL_EQ && symbol <= YYSYMBOL_LOR) || (name[0] == '\'' && strchr("|^&<>+-*", name[1]));
+}
+
+static bool expects(const yysymbol_kind_t *expected, int n, char character)
+{
     for (int i = 0; i < n; i++)
-        if (strchr("abcdefghijklmnopqrstuvwxyz", yysymbol_name(expected[i])[0]) &&
-            !strchr(yysymbol_name(expected[i]), ' '))
-            guess_consider(&guess, yysymbol_name(expected[i]));
-    if (guess.best || scan->word || !scan->last_word)
-        return guess_hint(&guess, scan->source->arena);
-    static const char *const keywords[] = {"if", "else", "assume", "await", "do", "until", "repeat",
-                                           "exists", "forall", "locations"};
-    guess = guess_start(scan->last_word);
+        if (is_character(expected[i], character))
+            return true;
+    return false;
+}
+
+static const char *keyword_hint(struct scan *scan, const char *word)
+{
+    static const char *const keywords[] = {"if",     "else",   "assume", "await",     "do", "until",
+                                           "repeat", "exists", "forall", "locations"};
+    struct guess guess = guess_start(word ? word : "");
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
         guess_consider(&guess, keywords[i]);
     return guess_hint(&guess, scan->source->arena);
+}
+
+/* Is the word that the parser stumbled over, or one before it, a slip of the keyboard for a keyword? Is a semicolon missing?
+ * Is a call in the middle of an expression? */
+static const char *find_hint(struct scan *scan, yysymbol_kind_t found, const yysymbol_kind_t *expected, int n)
+{
+    struct guess guess = guess_start(scan->word ? scan->word : "");
+    for (int i = 0; i < n; i++)
+        if (strchr("abcdefghijklmnopqrstuvwxyz", *yysymbol_name(expected[i])))
+            guess_consider(&guess, yysymbol_name(expected[i]));
+    const char *hint = guess_hint(&guess, scan->source->arena);
+    if (!hint && !scan->word)
+        hint = keyword_hint(scan, scan->last_word);
+    if (!hint && is_character(found, '{') && expects(expected, n, ';'))
+        hint = keyword_hint(scan, scan->callee);
+    if (!hint && is_character(found, '(') && scan->last_word)
+        hint = arena_printf(scan->source->arena, "the result goes to a register first: r = %s(…);", scan->last_word);
+    if (!hint && expects(expected, n, ';') && scan->last.line && scan->last.line < scan->here.line)
+        hint = arena_printf(scan->source->arena, "is a `;` missing in line %u?", scan->last.line);
+    return hint;
 }
 
 /* How a symbol is written in a message: a description as it is, anything else in backquotes. */
@@ -485,31 +522,38 @@ static const char *symbol_text(struct scan *scan, yysymbol_kind_t symbol)
     }
 }
 
-enum { MOST_EXPECTED = 64, MOST_LISTED = 6 };
+enum { MOST_EXPECTED = 64, MOST_LISTED = 8 };
 
-/* "a, b or c", with the words of the initial state left out where any name will do; "" if the list is long. */
-static const char *expected_text(struct scan *scan, const yysymbol_kind_t *expected, int n)
+/* What is expected, as words: the words of the initial state are left out where any name will do, and operators after an
+ * operand are named together. Returns how many there are, or 0 if they are too many to list. */
+static int list_expected(struct scan *scan, const yysymbol_kind_t *expected, int n, const char *listed[MOST_LISTED + 1])
 {
-    const char *listed[MOST_LISTED];
-    int count = 0;
+    int count = 0, operators = 0;
     bool any_name = false;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         any_name |= expected[i] == YYSYMBOL_WORD_TOKEN;
+        operators += is_operator(expected[i]);
+    }
     for (int i = 0; i < n; i++) {
         bool is_word = (expected[i] >= YYSYMBOL_NODE && expected[i] <= YYSYMBOL_ON) || expected[i] == YYSYMBOL_THREAD;
-        if (any_name && is_word)
+        if ((any_name && is_word) || (operators > 2 && is_operator(expected[i])))
             continue;
         if (count == MOST_LISTED)
-            return "";
+            return 0;
         listed[count++] = symbol_text(scan, expected[i]);
     }
-    const char *text = "";
+    if (operators > 2)
+        listed[count++] = "an operator";
+    return count;
+}
+
+static const char *expected_text(struct scan *scan, const yysymbol_kind_t *expected, int n)
+{
+    const char *listed[MOST_LISTED + 1], *text = "";
+    int count = list_expected(scan, expected, n, listed);
     for (int i = 0; i < count; i++)
         text = arena_printf(scan->source->arena, "%s%s%s", text,
-                            i == 0           ? ", expected "
-                            : i == count - 1 ? " or "
-                                             : ", ",
-                            listed[i]);
+                            i == 0 ? ", expected " : i == count - 1 ? " or " : ", ", listed[i]);
     return text;
 }
 
@@ -524,7 +568,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, void *scanner, str
     const char *what = found == YYSYMBOL_WORD_TOKEN || found == YYSYMBOL_THREAD
                            ? arena_printf(scan->source->arena, "`%s`", scan->word ? scan->word : "name")
                            : symbol_text(scan, found == YYSYMBOL_YYEMPTY ? YYSYMBOL_YYEOF : found);
-    scan_error(scan, *yypcontext_location(context), keyword_hint(scan, expected, n), "unexpected %s%s", what,
+    scan_error(scan, *yypcontext_location(context), find_hint(scan, found, expected, n), "unexpected %s%s", what,
                expected_text(scan, expected, n));
     return 0;
 }

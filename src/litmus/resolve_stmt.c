@@ -413,7 +413,8 @@ static void resolve_await(struct resolver *r, const struct raw_stmt *raw, struct
         value = turned ? raw->expr->a : raw->expr->b;
     }
     if (!value || !is_declared(r, place)) {
-        const char *hint = place->kind == RAW_NAME ? resolve_hint(r, place->name, NULL) : NULL;
+        bool misspelt = place->kind == RAW_NAME && !is_declared(r, place);
+        const char *hint = misspelt ? resolve_hint(r, place->name, NULL) : NULL;
         source_error(r->source, raw->expr->pos,
                      hint ? hint : "await(x == 1); for registers there is assume(…)",
                      "await compares one location with a value");

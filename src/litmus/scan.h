@@ -13,6 +13,7 @@ struct scan {
     bool failed;                  /* an error has been reported: say nothing more */
     struct lm_pos last, here;     /* the last two tokens */
     const char *last_word, *word; /* their text if they are names, else NULL */
+    const char *callee;           /* of the last call */
 };
 
 /* Moves `at` over the text of a token. */

@@ -57,9 +57,11 @@ static const char *find_line(const struct source *source, uint32_t line, size_t 
 static size_t word_length(const char *at, const char *end)
 {
     const char *p = at;
+    if (p + 1 < end && *p == '%') /* a register of x86 */
+        p++;
     while (p < end && (isalnum((unsigned char)*p) || *p == '_'))
         p++;
-    return p == at ? 1 : (size_t)(p - at);
+    return p - at > 1 ? (size_t)(p - at) : 1;
 }
 
 /* Fills in source, caret and width. A long line is cut to a window around the place, with "..." where it was
@@ -68,6 +70,8 @@ static void add_excerpt(const struct source *source, struct lm_diagnostic *d)
 {
     size_t length;
     const char *line = find_line(source, d->pos.line, &length);
+    if (!length)
+        return;
     size_t characters = count_characters(line, length), column = d->pos.col - 1;
     if (column > characters)
         column = characters;

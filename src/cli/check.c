@@ -2,10 +2,13 @@
  * line. The output and the exit statuses are those of the litmus-language page. */
 #include "base/arena.h"
 #include "cli/cli.h"
+#include "cli/explained.h"
 #include "cli/inputs.h"
+#include "cli/pictures.h"
 #include "cli/pool.h"
 #include "cli/progress.h"
 #include "cli/report/report.h"
+#include "cli/report/why.h"
 #include "litmus/litmus.h"
 
 #include <errno.h>
@@ -18,11 +21,12 @@ static const char command[] = "remora check";
 
 struct options {
     struct judge_options judge;
-    bool json, verbose, quiet;
+    struct pictures pictures;
+    bool json, verbose, quiet, why;
     unsigned jobs; /* 0: not given */
 };
 
-enum { KEY_MAX_STATES = 256, KEY_TIMEOUT, KEY_MEMORY, KEY_NO_REDUCTION, KEY_JSON };
+enum { KEY_MAX_STATES = 256, KEY_TIMEOUT, KEY_MEMORY, KEY_NO_REDUCTION, KEY_JSON, KEY_WHY, KEY_DOT, KEY_SVG };
 
 static const struct argp_option option_table[] = {
     {"engine", 'e', "ENGINE", 0, "declarative, operational, or both, which compares them", 1},
@@ -34,6 +38,10 @@ static const struct argp_option option_table[] = {
      "Stop a test beyond that memory: 500M, 4G (default: half of the machine's)", 2},
     {"jobs", 'j', "N", 0, "Use N threads: over the files, or within the test if there is just one", 2},
     {"json", KEY_JSON, NULL, 0, "Print one JSON object per test and line", 3},
+    {"why", KEY_WHY, NULL, 0, "Explain in words why the outcome asked for is allowed or forbidden", 3},
+    {"dot", KEY_DOT, "FILE", 0,
+     "Write its execution graph for graphviz (several tests: a folder for their graphs)", 3},
+    {"svg", KEY_SVG, "FILE", 0, "Draw its execution graph (needs graphviz's `dot')", 3},
     {"verbose", 'v', NULL, 0, "Tell the engine and its work too", 3},
     {"quiet", 'q', NULL, 0, "No warnings and no progress line", 3},
     {0}};
@@ -74,6 +82,15 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case 'j':
         options->jobs = (unsigned)option_number(state, "jobs", argument, 1, 1024);
+        return 0;
+    case KEY_WHY:
+        options->why = true;
+        return 0;
+    case KEY_DOT:
+        options->pictures.dot = argument;
+        return 0;
+    case KEY_SVG:
+        options->pictures.svg = argument;
         return 0;
     case KEY_JSON:
         options->json = true;
@@ -124,20 +141,45 @@ static enum status status_of(const struct verdict *verdict)
     return verdict->holds == ANSWER_YES ? STATUS_HOLDS : STATUS_FAILS;
 }
 
-static enum status check_test(const struct run *run, const char *file, struct arena *arena,
-                              const struct lm_test *test, FILE *out)
+static enum status larger(enum status a, enum status b)
+{
+    return a > b ? a : b;
+}
+
+/* In words for the report, and as pictures. An explanation that does not stand up to its check is not shown.
+ */
+static enum status explain_outcome(const struct run *run, size_t i, struct arena *arena,
+                                   struct report *report, FILE *messages)
+{
+    const struct options *options = &run->options;
+    bool in_words = options->why || options->verbose;
+    if (!in_words && !options->pictures.dot && !options->pictures.svg)
+        return STATUS_HOLDS;
+    struct explained_test explained = explain_test(arena, report->test, report->verdict, &options->judge);
+    if (explained.fault) {
+        fprintf(messages, "%s: %s: internal error: wrong explanation: %s\n", command, report->file,
+                explained.fault);
+        return STATUS_DISAGREE;
+    }
+    if (in_words)
+        report->explanation = why_in_words(arena, &explained);
+    const char *wrong = pictures_write(arena, &options->pictures, i, report->test, &explained);
+    if (wrong)
+        fprintf(messages, "%s: %s\n", command, wrong);
+    return wrong ? STATUS_BAD : STATUS_HOLDS;
+}
+
+static enum status check_test(const struct run *run, size_t i, struct arena *arena,
+                              const struct lm_test *test, FILE *out, FILE *messages)
 {
     struct verdict verdict = judge(arena, test, &run->options.judge);
-    struct report report = {.file = file,
-                            .test = test,
-                            .verdict = &verdict,
-                            .verbose = run->options.verbose,
-                            .explanation = NULL};
+    struct report report = {
+        .file = run->inputs.files[i], .test = test, .verdict = &verdict, .verbose = run->options.verbose};
+    enum status status = larger(status_of(&verdict), explain_outcome(run, i, arena, &report, messages));
     if (run->options.json)
         report_json(out, &report);
     else
         report_text(out, &report);
-    enum status status = status_of(&verdict);
     verdict_free(&verdict);
     return status;
 }
@@ -157,7 +199,7 @@ static void check_file(void *context, size_t i)
         out_of_memory();
     struct lm_parse parsed = parse(run, arena, file);
     lm_print_diagnostics(messages, strcmp(file, "-") == 0 ? "<stdin>" : file, &parsed, !run->options.quiet);
-    outcome->status = parsed.test ? check_test(run, file, arena, parsed.test, out) : STATUS_BAD;
+    outcome->status = parsed.test ? check_test(run, i, arena, parsed.test, out, messages) : STATUS_BAD;
     if (fclose(out) != 0 || fclose(messages) != 0)
         out_of_memory();
     arena_free(arena);
@@ -173,11 +215,6 @@ static void print_outcome(struct outcome *outcome)
     free(outcome->text);
     free(outcome->messages);
     outcome->text = outcome->messages = NULL;
-}
-
-static enum status larger(enum status a, enum status b)
-{
-    return a > b ? a : b;
 }
 
 static void show_progress(struct progress *progress, struct pool *pool, const struct run *run)
@@ -261,7 +298,8 @@ int check_main(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, &first, &run.options);
     struct arena *arena = arena_new();
     run.inputs = inputs_find(arena, command, argv + first, (size_t)(argc - first));
-    if (!read_standard_input(&run, arena))
+    if (!read_standard_input(&run, arena) ||
+        !pictures_prepare(arena, command, &run.options.pictures, &run.inputs))
         return STATUS_BAD;
     run.outcomes = xcalloc(run.inputs.count, sizeof *run.outcomes);
     run.stop = interrupt_flag();

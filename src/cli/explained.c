@@ -1,0 +1,85 @@
+/* Chooses the outcome of a test to be explained, has it explained, and has the explanation checked before
+ * anybody sees it. */
+#include "cli/explained.h"
+
+#include "base/arena.h"
+#include "litmus/litmus.h"
+#include "search/condition.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+struct question {
+    const struct condition *condition;
+    enum lm_quantifier quantifier;
+};
+
+static bool is_wanted(void *context, const uint64_t *row)
+{
+    const struct question *q = context;
+    return q->quantifier == LM_FINAL || condition_holds(q->condition, row) == (q->quantifier != LM_FORALL);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* In the order of the states that are printed. */
+static const char *row_text(struct arena *arena, const struct lm_test *test, const struct verdict *verdict,
+                            const struct lm_atom *atoms, unsigned n_atoms, const uint64_t *row)
+{
+    const char *text = "";
+    for (unsigned c = 0; c < verdict->n_columns; c++)
+        for (unsigned a = 0; a < n_atoms; a++)
+            if (same_atom(&verdict->columns[c], &atoms[a]))
+                text = arena_printf(arena, "%s%s%s=%" PRId64 ";", text, c ? " " : "",
+                                    lm_print_atom(arena, test, &atoms[a]), (int64_t)row[a]);
+    return text;
+}
+
+static const char *model_name(const struct lm_test *test)
+{
+    return test->arch == LM_RDMA_TSO ? "RDMA-TSO" : "RDMA-WAIT";
+}
+
+static const char *verdict_text(struct arena *arena, const struct lm_test *test, const struct explanation *e)
+{
+    switch (e->verdict) {
+    case EXPLAINED_ALLOWED:
+        return arena_printf(arena, "Allowed by %s", model_name(test));
+    case EXPLAINED_FORBIDDEN:
+        return arena_printf(arena, "Forbidden by %s", model_name(test));
+    case EXPLAINED_NO_VALUES:
+        return arena_printf(arena, "Impossible in %s: no write ever gives these values", model_name(test));
+    default:
+        return "Not explained: a limit was reached first";
+    }
+}
+
+struct explained_test explain_test(struct arena *arena, const struct lm_test *test,
+                                   const struct verdict *verdict, const struct judge_options *options)
+{
+    struct lm_atom *atoms;
+    unsigned n_atoms = observed_atoms(arena, test, options->all_state, &atoms);
+    struct compiled client = compile_test(arena, test, LEVEL_CLIENT, options->all_state);
+    struct explained_test out = {.outcome = lm_print_cond(arena, test)};
+    out.explanation.verdict = EXPLAINED_UNKNOWN;
+    out.verdict = client.program ? "Not explained: interrupted" : client.why;
+    if (!client.program || verdict->completion == INTERRUPTED)
+        return out;
+    struct query query = {.program = client.program,
+                          .observables = client.observables,
+                          .n_observables = client.n_observables,
+                          .limits = options->limits};
+    if (options->timeout > 0)
+        query.limits.deadline = now() + options->timeout;
+    struct question question = {condition_prepare(arena, test->cond, atoms, n_atoms), test->quantifier};
+    out.explanation = explain(arena, &query, is_wanted, &question);
+    out.verdict = verdict_text(arena, test, &out.explanation);
+    if (out.explanation.row)
+        out.outcome = row_text(arena, test, verdict, atoms, n_atoms, out.explanation.row);
+    return out;
+}

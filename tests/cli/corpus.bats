@@ -7,10 +7,12 @@ setup() {
 }
 
 @test "the whole corpus holds" {
-    remora check -q --json "$SOURCE/litmus" >out || true
+    remora check -q --json "$SOURCE/litmus" >out 2>err || true
     jq -r 'select(.holds != true or .complete != true) | .file' out >failing
-    cat failing
+    cat failing err
     [ ! -s failing ]
+    [ ! -s err ]
+    [ "$(wc -l <out)" -eq "$(find "$SOURCE/litmus" -name '*.litmus' | wc -l)" ]
 }
 
 @test "every test of the paper holds by the specifications" {

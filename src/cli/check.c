@@ -123,6 +123,7 @@ struct run {
     const atomic_bool *stop;
     char *standard_input; /* the text of `-` */
     size_t standard_input_length;
+    atomic_uint_fast64_t explored; /* by all tests so far, for the progress line */
 };
 
 static struct lm_parse parse(const struct run *run, struct arena *arena, const char *file)
@@ -221,7 +222,8 @@ static void show_progress(struct progress *progress, struct pool *pool, const st
 {
     size_t current, done = pool_done(pool, &current);
     if (current < run->inputs.count)
-        progress_show(progress, done, run->inputs.count, run->inputs.files[current], 0);
+        progress_show(progress, done, run->inputs.count, run->inputs.files[current],
+                      atomic_load(&run->explored));
 }
 
 static enum status check_all(struct run *run, unsigned workers)
@@ -304,6 +306,7 @@ int check_main(int argc, char **argv)
     run.outcomes = xcalloc(run.inputs.count, sizeof *run.outcomes);
     run.stop = interrupt_flag();
     run.options.judge.limits.stop = run.stop;
+    run.options.judge.limits.progress = &run.explored;
     unsigned workers = share_threads(&run);
     enum status status = check_all(&run, workers);
     free(run.outcomes);

@@ -176,7 +176,6 @@ static void fuzz_one(void *context, size_t i)
         result->partly = verdict.completion != DONE;
         if (verdict.completion == INTERRUPTED && result->fate == SKIPPED)
             result->fate = NOT_BEGUN;
-        atomic_fetch_add(&fuzz->explored, verdict.explored);
         verdict_free(&verdict);
     }
     arena_free(arena);
@@ -341,8 +340,10 @@ int fuzz_main(int argc, char **argv)
     }
     fuzz.judge =
         (struct judge_options){.engine = ENGINE_BOTH, .all_state = true, .timeout = fuzz.options.timeout};
-    fuzz.judge.limits =
-        (struct limits){.max_states = fuzz.options.max_states, .jobs = 1, .stop = interrupt_flag()};
+    fuzz.judge.limits = (struct limits){.max_states = fuzz.options.max_states,
+                                        .jobs = 1,
+                                        .stop = interrupt_flag(),
+                                        .progress = &fuzz.explored};
     fuzz.results = xcalloc(fuzz.options.count, sizeof *fuzz.results);
     run_all(&fuzz);
     enum status status = summarise(&fuzz);

@@ -79,6 +79,8 @@ static bool out_of_limits(struct declarative *d)
     if (limits->max_states && d->steps > limits->max_states)
         d->completion = LIMIT_STATES;
     else if ((d->steps & 1023) == 0) {
+        if (limits->progress)
+            atomic_fetch_add(limits->progress, 1024);
         if (limits->stop && atomic_load_explicit(limits->stop, memory_order_relaxed))
             d->completion = INTERRUPTED;
         else if (limits->deadline > 0 && now() > limits->deadline)

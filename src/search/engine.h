@@ -14,11 +14,12 @@ struct observable {
 };
 
 struct limits {
-    uint64_t max_states;     /* states (operational) or executions (declarative); 0: none */
-    uint64_t max_memory;     /* bytes; 0: none */
-    double deadline;         /* seconds on CLOCK_MONOTONIC; 0: none */
-    const atomic_bool *stop; /* becomes true when the user interrupts; may be NULL */
-    unsigned jobs;           /* threads that one search may use; at least 1 */
+    uint64_t max_states;            /* states (operational) or executions (declarative); 0: none */
+    uint64_t max_memory;            /* bytes; 0: none */
+    double deadline;                /* seconds on CLOCK_MONOTONIC; 0: none */
+    const atomic_bool *stop;        /* becomes true when the user interrupts; may be NULL */
+    unsigned jobs;                  /* threads that one search may use; at least 1 */
+    atomic_uint_fast64_t *progress; /* is counted up now and then by the states or executions; may be NULL */
 };
 
 enum completion {

@@ -59,6 +59,8 @@ static void check_limits(struct worker *w)
     struct search *search = w->search;
     const struct limits *limits = &search->query->limits;
     uint64_t stored = atomic_fetch_add(&search->stored, w->unchecked) + w->unchecked;
+    if (limits->progress)
+        atomic_fetch_add(limits->progress, w->unchecked);
     w->unchecked = 0;
     atomic_fetch_add(&search->stack_bytes, w->stack.capacity - w->stack_bytes);
     w->stack_bytes = w->stack.capacity;

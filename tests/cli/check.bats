@@ -205,7 +205,7 @@ END
 }
 
 @test "a limit leaves a decided question decided" {
-    endless big | sed 's/^exists.*/exists (0:r0 = 10)/' >big.litmus
+    endless big | sed 's/^exists.*/exists (~(0:r0 = 99))/' >big.litmus
     run -3 remora check -q --max-states 60000 --engine operational big.litmus
     [[ "$output" == *$'\n'"Ok"$'\n'* ]]
 }
@@ -281,7 +281,7 @@ END
 @test "a progress line appears on a terminal only, and is erased" {
     endless big >big.litmus
     script -qec "'$REMORA' check --timeout 1 big.litmus" typescript >/dev/null || true
-    grep -q $'\r\033\\[K\\[0/1\\] big.litmus' typescript
+    grep -Eq $'\r\033\\[K\\[0/1\\] big.litmus, [1-9][0-9]+ states' typescript
     grep -q $'\r\033\\[KTest big Allowed' typescript
     script -qec "'$REMORA' check -q --timeout 1 big.litmus" typescript >/dev/null || true
     ! grep -q $'\033' typescript

@@ -88,6 +88,8 @@ static void note_block(struct uses *uses, const struct lm_stmt *block)
 static const char *register_hint(struct source *source, const struct lm_test *test,
                                  const struct lm_thread *thread, const struct uses *uses, const char *name)
 {
+    if (!source_has_room(source, LM_WARNING))
+        return NULL;
     struct guess guess = guess_start(name);
     for (unsigned i = 0; i < test->n_decls; i++)
         guess_consider(&guess, test->decls[i]->name);

@@ -16,6 +16,8 @@ struct lm_decl *resolve_find(struct resolver *r, const char *name)
 
 const char *resolve_hint(struct resolver *r, const char *name, const char *otherwise)
 {
+    if (!source_has_room(r->source, LM_ERROR))
+        return NULL;
     struct guess guess = guess_start(name);
     for (unsigned i = 0; i < r->decls.n; i++)
         guess_consider(&guess, r->decls.list[i]);

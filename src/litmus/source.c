@@ -125,6 +125,11 @@ static void report(struct source *source, enum lm_severity severity, struct lm_p
         add_excerpt(source, d);
 }
 
+bool source_has_room(const struct source *source, enum lm_severity severity)
+{
+    return (severity == LM_ERROR ? source->n_errors : source->n_warnings) < SOURCE_MAX_SHOWN;
+}
+
 void source_error(struct source *source, struct lm_pos pos, const char *hint, const char *format, ...)
 {
     va_list args;

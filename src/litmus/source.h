@@ -23,6 +23,9 @@ void source_error(struct source *, struct lm_pos pos, const char *hint, const ch
 void source_warning(struct source *, struct lm_pos pos, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Would another diagnostic be shown? If not, there is no need to think of a hint for it. */
+bool source_has_room(const struct source *, enum lm_severity);
+
 /* Refuses what is not text: NUL and other control bytes, broken UTF-8, more than the size limit. True if all
  * is well. */
 bool source_is_text(struct source *);

@@ -430,7 +430,7 @@ static struct raw_decl *translate_locations(struct translation *t, const struct 
     for (unsigned i = 0; i < locations->n; i++) {
         decls[i] = NEW(t, struct raw_decl);
         decls[i]->kind = LM_LOC;
-        decls[i]->name.text = t->names.location_shown[i];
+        decls[i]->name.text = t->names.shown.list[i];
     }
     for (const struct x86_init *init = test->inits; init; init = init->next) {
         if (init->place->has_thread)

@@ -66,21 +66,13 @@ bool x86_is_register(const struct x86_names *names, const char *word, unsigned *
 const char *x86_location_name(const struct x86_names *names, const char *word)
 {
     unsigned number = names_find(&names->locations, word);
-    return number == NAMES_NONE ? NULL : names->location_shown[number];
+    return number == NAMES_NONE ? NULL : names->shown.list[number];
 }
 
 unsigned x86_location_width(const struct x86_names *names, const char *word)
 {
     unsigned number = names_find(&names->locations, word);
     return number == NAMES_NONE ? 64 : names->location_width[number];
-}
-
-static bool is_shown_location(const struct x86_names *names, const char *name)
-{
-    for (unsigned i = 0; i < names->locations.n; i++)
-        if (names->location_shown[i] && !strcmp(names->location_shown[i], name))
-            return true;
-    return false;
 }
 
 /* A name of the native language, not yet that of a location, as near to the word as can be. */
@@ -90,9 +82,12 @@ static const char *native_name(struct x86_names *names, const char *word)
     for (char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p))
             *p = '_';
-    while (raw_is_reserved(name) || is_shown_location(names, name))
+    if (raw_is_reserved(name))
         name = arena_printf(names->source->arena, "%s_", name);
-    return name;
+    const char *unique = name;
+    for (unsigned n = names->shown.n; names_find(&names->shown, unique) != NAMES_NONE; n++)
+        unique = arena_printf(names->source->arena, "%s_%u", name, n);
+    return unique;
 }
 
 static const char *shown_register(struct x86_names *names, const char *word, bool real)
@@ -163,7 +158,7 @@ static void add_location(struct x86_names *names, const char *word, const char *
         return;
     number = names_add(&names->locations, names->source->arena, word);
     names->location_width[number] = type_width(names, type);
-    names->location_shown[number] = native_name(names, word);
+    names_add(&names->shown, names->source->arena, native_name(names, word));
 }
 
 static void visit_rows(struct x86_names *names, const struct x86_test *test,
@@ -199,7 +194,6 @@ static void collect_locations(struct x86_names *names, const struct x86_test *te
     size_t most = count_operands(test);
     for (const struct x86_init *init = test->inits; init; init = init->next)
         most += 2;
-    names->location_shown = ARENA_ARRAY(names->source->arena, const char *, most);
     names->location_width = ARENA_ARRAY(names->source->arena, unsigned, most);
     for (const struct x86_init *init = test->inits; init; init = init->next)
         if (!init->place->has_thread)

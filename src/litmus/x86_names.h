@@ -16,9 +16,9 @@ struct x86_register {
 struct x86_names {
     struct source *source;
     bool is_64;
-    struct names locations;      /* as the test spells them */
-    const char **location_shown; /* as the native form does */
-    unsigned *location_width;    /* bits */
+    struct names locations;   /* as the test spells them */
+    struct names shown;       /* as the native form does, with the same numbers */
+    unsigned *location_width; /* bits */
     unsigned n_threads;
     struct x86_thread_names {
         struct names keys; /* number: index in registers */

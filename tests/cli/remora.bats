@@ -76,3 +76,18 @@ block() {
         make -C "$SOURCE" -n "$target" >/dev/null
     done
 }
+
+@test "make install: program, manual pages, corpus and pkg-config file" {
+    meson install -C "$BUILD" --no-rebuild --quiet --destdir "$PWD/root"
+    prefix=$PWD/root$(meson introspect "$BUILD" --buildoptions | jq -r '.[] | select(.name == "prefix") | .value')
+    [ "$("$prefix/bin/remora" --version)" = "$(remora --version)" ]
+    for page in man1/remora.1 man1/remora-check.1 man1/remora-fmt.1 man1/remora-fuzz.1 man5/remora-litmus.5; do
+        [ -f "$prefix/share/man/$page" ]
+    done
+    export PKG_CONFIG_PATH=$prefix/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=
+    pkg-config --exists remora
+    [ "$(pkg-config --modversion remora)" = "$(remora --version | cut -d' ' -f2)" ]
+    litmusdir=$(pkg-config --define-variable=prefix="$prefix" --variable=litmusdir remora)
+    [ "$(find "$litmusdir" -name '*.litmus' | wc -l)" -eq "$(find "$SOURCE/litmus" -name '*.litmus' | wc -l)" ]
+    [ -x "$(pkg-config --define-variable=prefix="$prefix" --variable=bindir remora)/remora" ]
+}

@@ -70,6 +70,11 @@ static struct lm_test *read_test(struct source *source)
 
 struct lm_parse lm_parse_text(struct arena *arena, const char *file, const char *text, size_t length)
 {
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    if (length >= 3 && !memcmp(text, byte_order_mark, 3)) {
+        text += 3;
+        length -= 3;
+    }
     struct source source = source_open(arena, arena_strdup(arena, file), text, length);
     struct lm_parse parse = {.test = read_test(&source)};
     source_finish(&source, &parse);

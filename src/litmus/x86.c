@@ -108,11 +108,11 @@ static void call(struct translation *t, const char *target, const char *operatio
     }
 }
 
-/* A register of the native form that the test does not have. */
+/* A register that no test can have: the word is none that the scanner reads. */
 static const char *temporary(struct translation *t)
 {
-    struct x86_register *reg = x86_find_register(&t->names, t->thread, "%tmp", t->pos);
-    return reg ? reg->shown : "tmp";
+    struct x86_register *reg = x86_find_register(&t->names, t->thread, "% tmp", t->pos);
+    return reg ? reg->shown : "_tmp";
 }
 
 static void translate_mov(struct translation *t, const struct place *to, const struct place *from)

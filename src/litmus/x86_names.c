@@ -112,6 +112,14 @@ static void refuse_register(struct x86_names *names, const char *word, struct lm
                  word);
 }
 
+static bool is_shown_register(const struct x86_thread_names *of, unsigned n, const char *name)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!strcmp(of->registers[i].shown, name))
+            return true;
+    return false;
+}
+
 struct x86_register *x86_find_register(struct x86_names *names, unsigned thread, const char *word,
                                        struct lm_pos pos)
 {
@@ -132,7 +140,10 @@ struct x86_register *x86_find_register(struct x86_names *names, unsigned thread,
         return NULL;
     }
     number = names_add(&of->keys, names->source->arena, arena_strdup(names->source->arena, name));
-    of->registers[number].shown = shown_register(names, word, real);
+    const char *shown = shown_register(names, word, real);
+    while (is_shown_register(of, number, shown))
+        shown = arena_printf(names->source->arena, "%s_", shown);
+    of->registers[number].shown = shown;
     return &of->registers[number];
 }
 

@@ -218,6 +218,10 @@ static void test_not_text(void **state)
     expect_bytes("\xed\xa0\x80", 3, "0:0: not a text file: byte 0xed in line 1 is not UTF-8 text");
     expect_bytes("\xc0\x80", 2, "0:0: not a text file: byte 0xc0 in line 1 is not UTF-8 text");
     expect_bytes("\xf4\x90\x80\x80", 4, "0:0: not a text file: byte 0xf4 in line 1 is not UTF-8 text");
+    static const char windows[] =
+        "\xef\xbb\xbfRDMA_TSO t\r\n\"doc\"\r\n{ node 0: x; }\r\nP0 on 0 { x = 1; }\r\n"
+        "exists (x = 1)\r\n";
+    expect_bytes(windows, strlen(windows), NULL);
     expect_bytes("", 0, "0:0: the file has no test in it");
     expect_bytes(" \n\t", 3, "0:0: the file has no test in it");
 }

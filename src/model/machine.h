@@ -235,6 +235,12 @@ static inline size_t state_size(const struct machine *m, const uint8_t *state)
     return m->entries_at + sizeof(entry_t) * (size_t)get_ends(m, state)[m->n_fifos];
 }
 
+/* Which FIFO of its queue pair a NIC rule works on: PIPE, WBR or WBL. */
+static inline unsigned rule_fifo(unsigned rule)
+{
+    return rule == RULE_LOCAL_LAND ? WBL : rule == RULE_PUT_LAND || rule == RULE_ATOMIC_LAND ? WBR : PIPE;
+}
+
 /* The thread's local state. */
 static inline const struct local *local_of(const struct machine *m, const uint8_t *state, unsigned thread)
 {

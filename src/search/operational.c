@@ -18,11 +18,15 @@ static uint64_t observe(const struct machine *m, const uint8_t *state, struct ob
                        : machine_value(m, get_memory(m, state)[what.index]);
 }
 
+void observe_state(const struct machine *m, const uint8_t *state, const struct query *query, uint64_t *row)
+{
+    for (unsigned i = 0; i < query->n_observables; i++)
+        row[i] = observe(m, state, query->observables[i]);
+}
+
 static void record_outcome(struct worker *w)
 {
-    const struct query *query = w->search->query;
-    for (unsigned i = 0; i < query->n_observables; i++)
-        w->row[i] = observe(w->search->machine, w->state, query->observables[i]);
+    observe_state(w->search->machine, w->state, w->search->query, w->row);
     outcomes_add(w->outcomes, w->row);
 }
 
@@ -30,8 +34,7 @@ static void record_stuck(struct worker *w)
 {
     const struct query *query = w->search->query;
     const struct machine *m = w->search->machine;
-    for (unsigned i = 0; i < query->n_observables; i++)
-        w->row[i] = observe(m, w->state, query->observables[i]);
+    observe_state(m, w->state, query, w->row);
     for (unsigned t = 0; t < m->n_threads; t++) {
         const struct local *local = local_of(m, w->state, t);
         w->row[query->n_observables + t] = local->kind == OP_END ? UINT64_MAX : local->point;
@@ -76,6 +79,13 @@ static void check_limits(struct worker *w)
         halt(search, LIMIT_MEMORY);
 }
 
+void worker_count(struct worker *w)
+{
+    w->stored++;
+    if (++w->unchecked == CHECK_EVERY)
+        check_limits(w);
+}
+
 /* --- one state --- */
 
 void worker_reserve(struct worker *w, size_t state_size)
@@ -92,7 +102,7 @@ void worker_reserve(struct worker *w, size_t state_size)
     }
 }
 
-static enum effect choose_steps(struct worker *w, unsigned *n_steps)
+enum effect choose_steps(struct worker *w, unsigned *n_steps)
 {
     if (w->search->reduced)
         return reduce(w, n_steps);
@@ -116,9 +126,7 @@ static void arrive(struct worker *w)
     size_t size = state_size(m, w->state);
     if (!visited_add(search->visited, visited_fingerprint(w->state, size)))
         return;
-    w->stored++;
-    if (++w->unchecked == CHECK_EVERY)
-        check_limits(w);
+    worker_count(w);
     if (n > 0)
         stack_push(&w->stack, w->state, size, w->steps, n);
     if (n == 0 && machine_complete(m, w->state))
@@ -202,7 +210,7 @@ static void *work(void *argument)
 
 /* --- the whole search --- */
 
-static void worker_start(struct worker *w, struct search *search)
+void worker_start(struct worker *w, struct search *search)
 {
     const struct query *query = search->query;
     w->search = search;
@@ -210,6 +218,15 @@ static void worker_start(struct worker *w, struct search *search)
     w->stuck = outcomes_new(query->n_observables + search->machine->n_threads);
     w->row = xcalloc(query->n_observables + search->machine->n_threads, sizeof *w->row);
     worker_reserve(w, machine_first_size(search->machine));
+}
+
+void worker_free(struct worker *w)
+{
+    stack_free(&w->stack);
+    free(w->state);
+    free(w->steps);
+    free(w->row);
+    free(w->log.steps);
 }
 
 static void add_all(struct outcomes *to, const struct outcomes *from)
@@ -228,10 +245,7 @@ static void worker_end(struct worker *w, struct worker *first)
         outcomes_free(w->stuck);
         first->stored += w->stored;
     }
-    stack_free(&w->stack);
-    free(w->state);
-    free(w->steps);
-    free(w->row);
+    worker_free(w);
 }
 
 static void run_workers(struct search *search, struct worker *workers)

@@ -26,6 +26,13 @@ struct search {
     bool finished;
 };
 
+/* Every single step taken, if wanted. */
+struct log {
+    bool on;
+    struct step *steps;
+    size_t n, capacity;
+};
+
 struct worker {
     struct search *search;
     struct stack stack;
@@ -38,7 +45,20 @@ struct worker {
     uint64_t *row;
     uint64_t stored, unchecked;
     size_t stack_bytes; /* as last added to the search's */
+    struct log log;
 };
+
+void worker_start(struct worker *, struct search *);
+void worker_free(struct worker *); /* all but the outcomes */
+/* Counts a stored state, and looks at the limits every so often. */
+void worker_count(struct worker *);
+
+/* The steps to be explored from the state in w->state, into w->steps; in a reduced search others may have
+ * been taken first. */
+enum effect choose_steps(struct worker *, unsigned *n_steps);
+
+/* What the query wants to see of a state. */
+void observe_state(const struct machine *, const uint8_t *state, const struct query *, uint64_t *row);
 
 /* Takes a step in w->state; in a reduced search the start of a spin iteration goes on to its first read. */
 enum effect take(struct worker *, struct step);

@@ -1,8 +1,18 @@
 /* The partial-order reduction of the operational engine; docs/reduction.md says what is reduced and why
  * nothing is lost. First the steps that depend on nothing that could come before them, then a stubborn set
  * over the moves that are left. */
+#include "base/arena.h"
 #include "search/operational.h"
 #include "search/operational_moves.h"
+
+static void note(struct log *log, struct step step)
+{
+    if (log->n == log->capacity) {
+        log->capacity = log->capacity ? 2 * log->capacity : 256;
+        log->steps = xrealloc(log->steps, log->capacity * sizeof *log->steps);
+    }
+    log->steps[log->n++] = step;
+}
 
 enum effect take(struct worker *w, struct step step)
 {
@@ -16,6 +26,8 @@ enum effect take(struct worker *w, struct step step)
     for (unsigned i = 0; i < n && effect == EFFECT_OK; i++) {
         worker_reserve(w, state_size(m, w->state));
         effect = machine_apply(m, w->state, steps[i]);
+        if (w->log.on)
+            note(&w->log, steps[i]);
     }
     return effect;
 }

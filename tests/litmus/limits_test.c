@@ -167,6 +167,35 @@ static void test_depth(void **state)
     expect_deep("RDMA_TSO t\n{ ", "/* ", "2:3: the comment that begins here is never closed");
 }
 
+static void test_heights(void **state)
+{
+    (void)state;
+    struct text *text = text_new();
+    fputs("RDMA_TSO t\n{ node 0: x; }\nP0 on 0 { ", text->out);
+    repeat(text, 201, "if (1) { } else ");
+    fputs("{ } }\nexists (x = 1)\n", text->out);
+    expect_text(text, "3:11: blocks are nested more than 200 deep");
+    text = text_new();
+    fputs("RDMA_TSO t\n{ node 0: x; }\nP0 on 0 { }\nexists ", text->out);
+    repeat(text, 1001, "~");
+    fputs("x = 1\n", text->out);
+    expect_text(text, "a condition is nested more than 1000 deep");
+    text = text_new();
+    fputs("X86 t\n{ }\nP0;\n", text->out);
+    for (unsigned i = 0; i < 65; i++)
+        fprintf(text->out, "MOV %%r%u,$1;\n", i);
+    fputs("exists (x=1)\n", text->out);
+    fflush(text->out);
+    struct arena *arena = arena_new();
+    struct lm_parse parse = lm_parse_text(arena, "t", text->data, text->length);
+    assert_null(parse.test);
+    assert_string_equal(parse.diagnostics[0].message, "P0 has more than 64 registers");
+    arena_free(arena);
+    fclose(text->out);
+    free(text->data);
+    free(text);
+}
+
 static void test_chains(void **state)
 {
     (void)state;
@@ -272,13 +301,14 @@ static void test_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),   cmocka_unit_test(test_x86_threads),
-        cmocka_unit_test(test_nodes),     cmocka_unit_test(test_statements),
-        cmocka_unit_test(test_unrolling), cmocka_unit_test(test_declarations),
-        cmocka_unit_test(test_brackets),  cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_chains),    cmocka_unit_test(test_ten_megabytes),
-        cmocka_unit_test(test_too_large), cmocka_unit_test(test_not_text),
-        cmocka_unit_test(test_files),     cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_threads),       cmocka_unit_test(test_x86_threads),
+        cmocka_unit_test(test_nodes),         cmocka_unit_test(test_statements),
+        cmocka_unit_test(test_unrolling),     cmocka_unit_test(test_declarations),
+        cmocka_unit_test(test_brackets),      cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_heights),       cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_ten_megabytes), cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_not_text),      cmocka_unit_test(test_files),
+        cmocka_unit_test(test_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

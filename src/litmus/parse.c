@@ -81,10 +81,11 @@ struct lm_parse lm_parse_text(struct arena *arena, const char *file, const char 
     return parse;
 }
 
-/* NULL, and errno set, if the file can't be read. At most one byte more than the limit is read. */
-static char *read_all(struct arena *arena, int fd, size_t *length)
+/* NULL, and errno set, if the file can't be read. `likely` is how long it says it is; what counts is what can be read, up to a
+ * block more than the limit. */
+static char *read_all(struct arena *arena, int fd, off_t likely, size_t *length)
 {
-    size_t room = 64 << 10, used = 0;
+    size_t room = likely > 0 && likely < MAX_FILE ? (size_t)likely + 1 : 4096, used = 0;
     char *text = arena_alloc(arena, room);
     for (;;) {
         ssize_t got = read(fd, text + used, room - used);
@@ -110,14 +111,14 @@ struct lm_parse lm_parse_file(struct arena *arena, const char *file)
 {
     struct source source = source_open(arena, arena_strdup(arena, file), NULL, 0);
     struct lm_parse parse = {0};
-    struct stat status;
+    struct stat status = {0};
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     size_t length = 0;
     char *text = NULL;
     if (fd >= 0 && !fstat(fd, &status) && S_ISDIR(status.st_mode))
         errno = EISDIR;
     else if (fd >= 0)
-        text = read_all(arena, fd, &length);
+        text = read_all(arena, fd, status.st_size, &length);
     if (text)
         parse = lm_parse_text(arena, file, text, length);
     else

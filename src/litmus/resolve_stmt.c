@@ -58,6 +58,11 @@ static unsigned own_node(const struct resolver *r)
     return r->test->threads[r->thread].node;
 }
 
+static bool is_remote(const struct resolver *r, const struct lm_decl *decl)
+{
+    return decl->kind == LM_LOC && decl->node != own_node(r);
+}
+
 static unsigned register_number(struct resolver *r, const char *name)
 {
     return names_add(&r->threads[r->thread].regs, r->test->arena, name);
@@ -71,7 +76,7 @@ static const char *value_hint(struct resolver *r, const struct lm_decl *decl)
     if (is_lock(decl->kind))
         return RESOLVE_PRINTF(r, "acquire(%s) and release(%s) are what a lock is for", decl->name,
                               decl->name);
-    if (decl->kind == LM_LOC && decl->node != own_node(r))
+    if (is_remote(r, decl))
         return RESOLVE_PRINTF(r, "it is on another node: get it into a local location, and load that");
     return RESOLVE_PRINTF(r, "load it into a register first: r = %s;", decl->name);
 }
@@ -116,13 +121,10 @@ static struct lm_decl *named(struct resolver *r, const struct raw_arg *arg, cons
     return decl;
 }
 
-static bool check_local(struct resolver *r, const struct lm_decl *decl, struct lm_pos pos, const char *hint)
+static void refuse_remote(struct resolver *r, const struct lm_decl *decl, struct lm_pos pos, const char *hint)
 {
-    if (decl->node == own_node(r))
-        return true;
     source_error(r->source, pos, hint, "`%s` is on node %u, but P%u runs on node %u", decl->name, decl->node,
                  r->thread, own_node(r));
-    return false;
 }
 
 static struct lm_decl *location_arg(struct resolver *r, const struct raw_arg *arg, const struct operation *op,
@@ -137,11 +139,12 @@ static struct lm_decl *location_arg(struct resolver *r, const struct raw_arg *ar
                      op->name);
         return NULL;
     }
-    const char *hint = letter == 'l' ? RESOLVE_PRINTF(r, "%s writes its result to the own node", op->name)
-                                     : "the CPU reaches its own node only: there are rcas and rfaa";
-    if (letter != 'R' && !check_local(r, decl, arg->pos, hint))
-        return NULL;
-    return decl;
+    if (letter == 'R' || !is_remote(r, decl))
+        return decl;
+    refuse_remote(r, decl, arg->pos,
+                  letter == 'l' ? RESOLVE_PRINTF(r, "%s writes its result to the own node", op->name)
+                                : "the CPU reaches its own node only: there are rcas and rfaa");
+    return NULL;
 }
 
 static struct lm_decl *library_arg(struct resolver *r, const struct raw_arg *arg, const struct operation *op,
@@ -172,7 +175,8 @@ static void put_source(struct resolver *r, const struct raw_arg *arg, struct lm_
         return;
     }
     stmt->local = decl;
-    check_local(r, decl, arg->pos, "a put sends from a location of the own node, or a value");
+    if (is_remote(r, decl))
+        refuse_remote(r, decl, arg->pos, "a put sends from a location of the own node, or a value");
 }
 
 static bool node_arg(struct resolver *r, const struct raw_arg *arg, const struct operation *op,
@@ -269,12 +273,12 @@ static void resolve_arg(struct resolver *r, const struct operation *op, char let
 
 static const struct operation *find_operation(struct resolver *r, const struct raw_word *callee)
 {
-    struct guess guess = guess_start(callee->text);
-    for (size_t i = 0; i < N_OPERATIONS; i++) {
+    for (size_t i = 0; i < N_OPERATIONS; i++)
         if (!strcmp(operations[i].name, callee->text))
             return &operations[i];
+    struct guess guess = guess_start(callee->text);
+    for (size_t i = 0; i < N_OPERATIONS; i++)
         guess_consider(&guess, operations[i].name);
-    }
     source_error(r->source, callee->pos, guess_hint(&guess, r->source->arena), "there is no operation `%s`",
                  callee->text);
     return NULL;
@@ -345,16 +349,16 @@ static void resolve_store(struct resolver *r, const struct raw_stmt *raw, struct
 {
     stmt->kind = LM_STORE;
     stmt->decl = decl;
-    if (decl->kind == LM_LOC)
-        check_local(r, decl, raw->target.pos,
-                    RESOLVE_PRINTF(r, "the CPU stores to its own node only; put(%s, …) writes to another",
-                                   decl->name));
+    if (is_remote(r, decl))
+        refuse_remote(r, decl, raw->target.pos,
+                      RESOLVE_PRINTF(r, "the CPU stores to its own node only; put(%s, …) writes to another",
+                                     decl->name));
     else if (decl->kind == LM_SC)
         source_error(r->source, raw->target.pos, RESOLVE_PRINTF(r, "sc_write(%s, …)", decl->name),
                      "`%s` is an sc location, it cannot be stored to", decl->name);
     else if (decl->kind == LM_SHARED)
         r->test->has_libraries = true;
-    else
+    else if (decl->kind != LM_LOC)
         source_error(r->source, raw->target.pos, value_hint(r, decl), "`%s` is %s, it cannot be stored to",
                      decl->name, resolve_kind_name(decl->kind));
     stmt->e = resolve_expr(r, raw->expr);
@@ -366,13 +370,13 @@ static void resolve_load(struct resolver *r, const struct raw_stmt *raw, struct 
 {
     stmt->kind = LM_LOAD;
     stmt->decl = decl;
-    if (decl->kind == LM_LOC)
-        check_local(r, decl, raw->expr->pos,
-                    RESOLVE_PRINTF(r, "the CPU loads from its own node only; get(…, %s) reads from another",
-                                   decl->name));
+    if (is_remote(r, decl))
+        refuse_remote(r, decl, raw->expr->pos,
+                      RESOLVE_PRINTF(r, "the CPU loads from its own node only; get(…, %s) reads from another",
+                                     decl->name));
     else if (decl->kind == LM_SHARED)
         r->test->has_libraries = true;
-    else
+    else if (decl->kind != LM_LOC)
         source_error(r->source, raw->expr->pos, value_hint(r, decl), "`%s` is %s, it cannot be loaded",
                      decl->name, resolve_kind_name(decl->kind));
 }
@@ -426,8 +430,8 @@ static void resolve_await(struct resolver *r, const struct raw_stmt *raw, struct
                      stmt->decl->kind == LM_SHARED ? "do { r = s; } until (r == …); waits for a copy" : NULL,
                      "`%s` is %s, await needs a location", stmt->decl->name,
                      resolve_kind_name(stmt->decl->kind));
-    else
-        check_local(r, stmt->decl, place->pos, "get it in a do { … } until (…) loop");
+    else if (is_remote(r, stmt->decl))
+        refuse_remote(r, stmt->decl, place->pos, "get it in a do { … } until (…) loop");
     stmt->e = resolve_expr(r, value);
 }
 

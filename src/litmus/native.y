@@ -63,7 +63,7 @@ static void native_yyerror(struct lm_pos *, void *scanner, struct scan *, struct
 %token IF "if" ELSE "else" ASSUME "assume" AWAIT "await" DO "do" UNTIL "until" REPEAT "repeat"
 %token EXISTS "exists" FORALL "forall" FINAL "final" LOCATIONS "locations" NOT "not" TRUE_KEYWORD "true"
 %token FALSE_KEYWORD "false"
-%token AND "/\\" OR "\\/" EQ "==" NE "!=" LE "<=" GE ">=" SHL "<<" SHR ">>" LAND "&&" LOR "||"
+%token AND "/\\" OR "\\/" EQ "==" NE "!=" LE "<=" GE ">=" SHL "<<" SHR ">>" LAND "&&" LOR "||" NOT_EQUAL "<>"
 %token END 0 "end of file"
 
 %left LOR
@@ -348,7 +348,7 @@ conjunction: negation
     | conjunction AND negation { $$ = raw_combine(scan, LM_C_AND, $1, $3); };
 
 negation: cond_atom equal value { $$ = raw_equal(scan, $cond_atom, $value.value); }
-    | cond_atom NE value { $$ = raw_combine(scan, LM_C_NOT, raw_equal(scan, $cond_atom, $value.value), NULL); }
+    | cond_atom unequal value { $$ = raw_combine(scan, LM_C_NOT, raw_equal(scan, $cond_atom, $value.value), NULL); }
     | TRUE_KEYWORD { $$ = raw_new_cond(scan, LM_C_TRUE); }
     | FALSE_KEYWORD { $$ = raw_new_cond(scan, LM_C_FALSE); }
     | '(' prop ')' { $$ = $prop; }
@@ -358,6 +358,8 @@ negation: cond_atom equal value { $$ = raw_equal(scan, $cond_atom, $value.value)
 cond_atom: atom;
 
 equal: '=' | EQ;
+
+unequal: NE | NOT_EQUAL;
 
 %%
 

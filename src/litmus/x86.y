@@ -114,6 +114,7 @@ init: place { $$ = new_init(scan, NULL, $place); }
     | type place EQUAL '&' WORD_TOKEN { $$ = new_init(scan, $type.text, $place); $$->address = $WORD_TOKEN.text; };
 
 type: WORD_TOKEN
+    | type WORD_TOKEN { $$.text = arena_printf(scan->source->arena, "%s %s", $1.text, $2.text); }
     | type '*';
 
 place: WORD_TOKEN { $$ = new_atom(scan, $1); }

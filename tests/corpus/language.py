@@ -64,7 +64,7 @@ def compare(op, a, b):
 
 class Test:
     """arch, name, docs, nodes, locs {name: (node, init)}, shared {name: init}, locks {name: (kind, node)},
-    sc {name: init}, threads [(node, block)], quantifier, cond."""
+    sc {name: init}, threads [(node, block)], quantifier, cond, shown (what the states show)."""
 
 
 class Reader:
@@ -114,13 +114,17 @@ class Reader:
             self.see_node(node)
             self.regs = set()
             t.threads.append((node, self.block()))
+        t.shown = []
         if self.maybe("locations"):
-            while self.next() != "]":
-                pass
+            self.eat("[")
+            while not self.maybe("]"):
+                t.shown.append(self.thing())
+                self.maybe(";")
         t.quantifier = "~exists" if self.maybe("~") else ""
         t.quantifier = t.quantifier or self.peek()
         self.next()
         t.cond = self.disjunction()
+        t.shown += [x for x in things(t.cond) if x not in t.shown]
         if self.peek():
             raise Bad("more after the condition: " + self.peek())
         return t
@@ -322,18 +326,21 @@ class Reader:
             return ("true",)
         if self.maybe("false"):
             return ("not", ("true",))
+        what = self.thing()
+        if not self.maybe("=="):
+            self.eat("=")
+        return ("eq", what, self.number())
+
+    def thing(self):
+        """0:r0, x, s@1"""
         kind, word = self.toks[self.at]
         self.next()
         if kind == "num":
             self.eat(":")
-            thing = ("reg", int(word), self.next())
-        elif self.maybe("@"):
-            thing = ("loc", (word, self.number()))
-        else:
-            thing = ("loc", word)
-        if not self.maybe("=="):
-            self.eat("=")
-        return ("eq", thing, self.number())
+            return ("reg", int(word), self.next())
+        if self.maybe("@"):
+            return ("loc", (word, self.number()))
+        return ("loc", word)
 
 
 def holds(cond, regs, memory):

@@ -95,7 +95,7 @@ class Machine:
         mem, threads = state[0], state[1]
         regs = [dict(th[1]) for th in threads]
         memory = {x: mem[i] for x, i in self.locs.items()}
-        return tuple(language.value_of(x, regs, memory) for x in language.things(self.test.cond))
+        return tuple(language.value_of(x, regs, memory) for x in self.test.shown)
 
     def complete(self, state):
         mem, threads, qps, _ = state
@@ -289,7 +289,7 @@ class Machine:
 
 
 def satisfied(test, outcomes):
-    things = language.things(test.cond)
+    things = test.shown
 
     def eq(row):
         regs = [{} for _ in test.threads]

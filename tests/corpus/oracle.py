@@ -292,9 +292,9 @@ def cyclic(closed):
 class Search:
     """All consistent executions for one choice of the threads' behaviours; calls `found(memory)` for each final memory."""
 
-    def __init__(self, test, chosen, memory, sto):
+    def __init__(self, test, chosen, memory, sto, budget):
         self.tso = test.arch == "RDMA_TSO"
-        self.test, self.sto = test, sto
+        self.test, self.sto, self.budget = test, sto, budget
         self.inst = INST_TSO if self.tso else INST_WAIT
         self.calls, self.subs = [], []
         for t, (calls, _) in enumerate(chosen):
@@ -423,6 +423,9 @@ class Search:
 
     # -- the choices
     def ok(self):
+        self.budget[0] -= 1
+        if self.budget[0] < 0:
+            raise TooBig(self.test.name)
         ib = close(self.ib)
         if cyclic(ib):
             return False
@@ -584,12 +587,12 @@ class Search:
                 return
 
 
-def decide(test, sto=STO, want=None):
+def decide(test, sto=STO, want=None, work=200000):
     """The outcomes, as a set of rows in the order of the condition's things. With `want` (a predicate on (regs, memory)) only
-    combinations that fulfil it are looked for."""
-    shown = language.things(test.cond)
+    combinations that fulfil it are looked for. `work` bounds the number of graphs that are looked at."""
+    shown = test.shown
     per_thread, memory = all_traces(test)
-    out = set()
+    out, budget = set(), [work]
     for chosen in combinations(per_thread, memory):
         regs = [r for _, r in chosen]
 
@@ -599,7 +602,7 @@ def decide(test, sto=STO, want=None):
         def skip(mem):
             return row(mem) in out or (want is not None and not want(regs, mem))
 
-        Search(test, chosen, memory, sto).run(lambda mem: out.add(row(mem)), skip)
+        Search(test, chosen, memory, sto, budget).run(lambda mem: out.add(row(mem)), skip)
     return out
 
 

@@ -78,6 +78,7 @@ struct explained_test explain_test(struct arena *arena, const struct lm_test *te
         query.limits.deadline = now() + options->timeout;
     struct question question = {condition_prepare(arena, test->cond, atoms, n_atoms), test->quantifier};
     out.explanation = explain(arena, &query, is_wanted, &question);
+    out.fault = explanation_check(arena, &out.explanation);
     out.verdict = verdict_text(arena, test, &out.explanation);
     if (out.explanation.row)
         out.outcome = row_text(arena, test, verdict, atoms, n_atoms, out.explanation.row);

@@ -343,8 +343,13 @@ static bool make_last(struct execution *x, int w)
         } else
             i++;
     }
-    const uint64_t *after = order_after(&x->hb, (unsigned)w, x->words);
-    return x->relaxed || !bits_meet(after, x->writes + (size_t)x->events[w].loc * x->words, x->words);
+    const uint64_t *writes = x->writes + (size_t)x->events[w].loc * x->words;
+    if (!x->relaxed)
+        return !bits_meet(order_after(&x->hb, (unsigned)w, x->words), writes, x->words);
+    FOR_BITS(other, writes, x->words)
+    if (bit_test(order_after(&x->hb, (unsigned)w, x->words), other))
+        execution_edge(x, EDGE_MO, other, (unsigned)w, IN_HB); /* refused */
+    return true;
 }
 
 static bool choose_last(struct declarative *d, unsigned depth, bool once, unsigned shown)

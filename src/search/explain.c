@@ -25,30 +25,35 @@ static bool is_wanted(void *context, const uint64_t *row)
     return f->wanted(f->context, row);
 }
 
-static void keep(struct finder *f, const struct execution *x, const uint64_t *row)
+static void keep(struct finder *f, const struct partial *p, const uint64_t *row)
 {
+    const struct execution *x = &p->x;
     struct explanation *out = f->out;
     struct event *events = ARENA_ARRAY(f->arena, struct event, x->n);
     struct edge *edges = ARENA_ARRAY(f->arena, struct edge, x->log->n);
     uint64_t *values = ARENA_ARRAY(f->arena, uint64_t, f->n_observables);
+    int *finals = ARENA_ARRAY(f->arena, int, f->n_observables);
     if (x->n)
         memcpy(events, x->events, x->n * sizeof *events);
     if (x->log->n)
         memcpy(edges, x->log->edges, x->log->n * sizeof *edges);
-    if (f->n_observables)
-        memcpy(values, row, f->n_observables * sizeof *values);
+    for (unsigned i = 0; i < f->n_observables; i++) {
+        values[i] = row[i];
+        finals[i] = p->finals[i];
+    }
     out->events = events;
     out->n_events = x->n;
     out->edges = edges;
     out->n_edges = x->log->n;
     out->row = values;
+    out->finals = finals;
 }
 
 static bool found_witness(void *context, const struct partial *p, const uint64_t *row)
 {
     struct finder *f = context;
     f->out->verdict = EXPLAINED_ALLOWED;
-    keep(f, &p->x, row);
+    keep(f, p, row);
     return true;
 }
 
@@ -73,7 +78,7 @@ static bool found_candidate(void *context, const struct partial *p, const uint64
         struct explanation candidate = *out;
         struct finder mine = *f;
         mine.out = &candidate;
-        keep(&mine, &p->x, row);
+        keep(&mine, p, row);
         if (find_cycle(f->arena, &candidate) &&
             (!out->cycle || refused < f->fewest || candidate.n_cycle < out->n_cycle)) {
             *out = candidate;
@@ -98,7 +103,10 @@ static bool run(struct declarative *d, const struct query *query)
 struct explanation explain(struct arena *arena, const struct query *query,
                            bool (*wanted)(void *, const uint64_t *row), void *context)
 {
-    struct explanation out = {.verdict = EXPLAINED_UNKNOWN, .program = query->program};
+    struct explanation out = {.verdict = EXPLAINED_UNKNOWN,
+                              .program = query->program,
+                              .observables = query->observables,
+                              .n_observables = query->n_observables};
     struct finder finder = {arena, &out, wanted, context, 0, query->n_observables};
     struct declarative strict = {
         .wanted = is_wanted, .context = &finder, .found = found_witness, .logged = true};

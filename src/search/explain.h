@@ -36,7 +36,10 @@ struct explanation {
     const struct edge
         *edges; /* all but program order; those with `refused` are not part of a consistent execution */
     unsigned n_edges;
-    const uint64_t *row; /* the outcome */
+    const struct observable *observables;
+    unsigned n_observables;
+    const uint64_t *row; /* the outcome: a value for each observable */
+    const int *finals;   /* by observable that is a location: its last write, or RF_INIT */
     struct cycle_step *cycle;
     unsigned n_cycle;
     bool cycle_of_issue_order; /* of ib rather than of hb */

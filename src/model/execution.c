@@ -380,6 +380,16 @@ static bool order_release(struct execution *x, unsigned acquire, unsigned later)
     return true;
 }
 
+bool execution_force(struct execution *x, unsigned a, unsigned b)
+{
+    if (!execution_edge(x, EDGE_MO, a, b, IN_HB))
+        return false;
+    FOR_BITS(r, row(x->readers, a, x->words), x->words)
+    if (!add_rb(x, r, b))
+        return false;
+    return true;
+}
+
 bool execution_decide(struct execution *x, unsigned i, bool forward)
 {
     struct pair pair = x->pairs[i];
@@ -395,12 +405,7 @@ bool execution_decide(struct execution *x, unsigned i, bool forward)
     case PAIR_LO:
         return order_release(x, a, b);
     default:
-        if (!execution_edge(x, EDGE_MO, a, b, IN_HB))
-            return false;
-        FOR_BITS(r, row(x->readers, a, x->words), x->words)
-        if (!add_rb(x, r, b))
-            return false;
-        return true;
+        return execution_force(x, a, b);
     }
 }
 

@@ -114,6 +114,8 @@ void execution_open_pair(struct execution *, enum pair_kind, unsigned a, unsigne
 bool execution_set_rf(struct execution *, unsigned r, int w);
 /* Takes pair i away and orders it: forward: a before b. */
 bool execution_decide(struct execution *, unsigned i, bool forward);
+/* Puts write a before write b in mo. For relaxed executions, in which b may be before a already. */
+bool execution_force(struct execution *, unsigned a, unsigned b);
 /* Is this direction of the pair ruled out by what is there? */
 bool execution_excludes(const struct execution *, const struct pair *, bool forward);
 /* Decides every open pair that has only one direction left, until none has. */

@@ -15,9 +15,19 @@ struct step {
     struct edge edge;
 };
 
+/* A way to be found: from `start` (inside a stretch of issue order or not) to `goal` (such that a step of issue
+ * order may follow, if goal_inside). */
+struct way {
+    unsigned limit; /* only along logged edges before this one */
+    struct edge avoid;
+    unsigned start, goal;
+    bool inside, goal_inside;
+    bool ib_only; /* in issue order; otherwise in happens-before */
+};
+
 struct walk {
     const struct explanation *e;
-    unsigned limit;     /* only logged edges before this one */
+    struct way way;
     struct step *steps; /* by place: 2 * event + inside */
     unsigned *queue;
     unsigned head, tail;
@@ -36,10 +46,9 @@ static void visit(struct walk *w, unsigned place, int from, struct edge edge)
     w->queue[w->tail++] = place;
 }
 
-/* ib_only: a way in issue order. Otherwise in happens-before. */
-static void follow_edge(struct walk *w, unsigned place, struct edge edge, bool ib_only)
+static void follow_edge(struct walk *w, unsigned place, struct edge edge)
 {
-    bool inside = place & 1;
+    bool inside = place & 1, ib_only = w->way.ib_only;
     const struct event *from = &w->e->events[edge.from];
     if ((edge.orders & IN_HB) && !ib_only)
         visit(w, 2u * edge.to, (int)place, edge);
@@ -47,9 +56,14 @@ static void follow_edge(struct walk *w, unsigned place, struct edge edge, bool i
         visit(w, 2u * edge.to + 1, (int)place, edge);
 }
 
+static bool same_edge(const struct edge *a, const struct edge *b)
+{
+    return a->from == b->from && a->to == b->to && a->kind == b->kind;
+}
+
 /* In happens-before a stretch of issue order may end anywhere, and the same place may then go on as outside
  * of it. */
-static void expand(struct walk *w, unsigned place, bool ib_only)
+static void expand(struct walk *w, unsigned place)
 {
     const struct explanation *e = w->e;
     unsigned event = place / 2;
@@ -59,47 +73,44 @@ static void expand(struct walk *w, unsigned place, bool ib_only)
             continue;
         uint8_t orders = (uint8_t)((kept_in_ib(a, b) ? IN_IB : 0) | (kept_in_hb(a, b) ? IN_HB : 0));
         if (orders)
-            follow_edge(w, place, (struct edge){(uint16_t)event, (uint16_t)i, EDGE_PPO, orders, false},
-                        ib_only);
+            follow_edge(w, place, (struct edge){(uint16_t)event, (uint16_t)i, EDGE_PPO, orders, false});
     }
-    for (unsigned i = 0; i < w->limit; i++)
-        if (e->edges[i].from == event && !e->edges[i].refused)
-            follow_edge(w, place, e->edges[i], ib_only);
+    for (unsigned i = 0; i < w->way.limit; i++)
+        if (e->edges[i].from == event && !e->edges[i].refused && !same_edge(&e->edges[i], &w->way.avoid))
+            follow_edge(w, place, e->edges[i]);
 }
 
-static bool is_goal(const struct walk *w, unsigned place, unsigned goal, bool goal_inside, bool ib_only)
+static bool is_goal(const struct walk *w, unsigned place)
 {
-    if (place / 2 != goal)
+    const struct way *way = &w->way;
+    if (place / 2 != way->goal)
         return false;
-    return ib_only || !goal_inside || (place & 1) || instant(&w->e->events[goal]);
+    return way->ib_only || !way->goal_inside || (place & 1) || instant(&w->e->events[way->goal]);
 }
 
-/* A shortest way from `start` (inside a stretch of issue order or not) to `goal` (so that a step of issue
- * order may follow, if goal_inside). Number of steps, or 0 if there is none; events may coincide (then 0 too:
- * see `same`). */
-static unsigned shortest(struct arena *arena, const struct explanation *e, unsigned limit, unsigned start,
-                         bool inside, unsigned goal, bool goal_inside, bool ib_only, struct cycle_step **way)
+/* Number of steps of a shortest one, at least 1; 0: there is none. */
+static unsigned shortest(struct arena *arena, const struct explanation *e, struct way way,
+                         struct cycle_step **steps)
 {
     unsigned places = 2 * e->n_events;
-    struct walk w = {e, limit, xmalloc(places * sizeof(struct step)), xmalloc(places * sizeof(unsigned)),
-                     0, 0};
+    struct walk w = {e, way, xmalloc(places * sizeof(struct step)), xmalloc(places * sizeof(unsigned)), 0, 0};
     for (unsigned i = 0; i < places; i++)
         w.steps[i].from = -2;
-    visit(&w, 2 * start + inside, -1, (struct edge){0});
+    visit(&w, 2 * way.start + way.inside, -1, (struct edge){0});
     int end = -1;
     while (w.head < w.tail && end < 0) {
         unsigned place = w.queue[w.head++];
-        if (w.head > 1 && is_goal(&w, place, goal, goal_inside, ib_only))
+        if (w.head > 1 && is_goal(&w, place))
             end = (int)place;
         else
-            expand(&w, place, ib_only);
+            expand(&w, place);
     }
     unsigned n = 0;
     for (int place = end; place >= 0 && w.steps[place].from >= 0; place = w.steps[place].from)
         n++;
-    *way = ARENA_ARRAY(arena, struct cycle_step, n + 1);
+    *steps = ARENA_ARRAY(arena, struct cycle_step, n + 1);
     for (int place = end, i = (int)n; i-- > 0; place = w.steps[place].from)
-        (*way)[i] = (struct cycle_step){.edge = w.steps[place].edge, .issued = place & 1};
+        (*steps)[i] = (struct cycle_step){.edge = w.steps[place].edge, .issued = place & 1};
     free(w.steps);
     free(w.queue);
     return n;
@@ -156,28 +167,59 @@ static bool blocks(const struct explanation *e, const struct edge *ordered, unsi
            (ordered->kind == EDGE_RAO && last->partner == (int)event);
 }
 
+/* The order that was chosen behind a step: the step itself; the mo edge behind rb; the rao edge behind ar. */
+static unsigned order_behind(const struct explanation *e, const struct edge *edge)
+{
+    int source = e->events[edge->from].rf;
+    if (edge->kind == EDGE_RB && source >= 0)
+        return index_of(e, (unsigned)source, edge->to, EDGE_MO);
+    if (edge->kind == EDGE_AR)
+        for (unsigned i = 0; i < e->n_edges; i++)
+            if (e->edges[i].kind == EDGE_RAO && e->edges[i].to == edge->to &&
+                e->events[e->edges[i].from].partner == (int)edge->from)
+                return i;
+    return may_be_reversed(edge->kind) ? index_of(e, edge->from, edge->to, edge->kind) : e->n_edges;
+}
+
 /* What rules out the reverse of an order edge. */
 static void find_because(struct arena *arena, const struct explanation *e, struct cycle_step *step)
 {
-    const struct edge *edge = &step->edge;
-    int source = e->events[edge->from].rf;
-    unsigned index = edge->kind == EDGE_RB && source >= 0 ? index_of(e, (unsigned)source, edge->to, EDGE_MO)
-                     : may_be_reversed(edge->kind)        ? index_of(e, edge->from, edge->to, edge->kind)
-                                                          : e->n_edges;
+    unsigned index = order_behind(e, &step->edge);
     if (index == e->n_edges)
         return;
     struct edge ordered = step->ordered = e->edges[index];
+    if (ordered.kind == EDGE_MO && is_final_write(e, ordered.to))
+        return; /* because the outcome says so */
     unsigned first = ordered.kind == EDGE_LO ? acquire_of(e, ordered.from) : ordered.from;
     for (unsigned event = 0; event < e->n_events; event++) {
         struct cycle_step *way;
         if (event == first || !blocks(e, &ordered, event))
             continue;
-        unsigned n = shortest(arena, e, index, first, false, event, false, false, &way);
+        unsigned n = shortest(arena, e, (struct way){.limit = index, .start = first, .goal = event}, &way);
         if (n > 0 && (step->n_because == 0 || n < step->n_because)) {
             step->because = way;
             step->n_because = n;
         }
     }
+}
+
+/* The shortest cycle that the refused edge k closes. avoid: its reverse, which may have been taken for granted
+ * because of just the steps that one wants to see. */
+static void find_way_back(struct arena *arena, struct explanation *e, unsigned k, struct edge avoid)
+{
+    struct edge edge = e->edges[k];
+    struct cycle_step *steps;
+    unsigned n;
+    struct way way = {.limit = k, .avoid = avoid, .start = edge.to, .goal = edge.from};
+    struct way inside = way, issued = way;
+    inside.inside = inside.goal_inside = true;
+    issued.inside = issued.goal_inside = issued.ib_only = true;
+    if ((edge.orders & IN_IB) && (n = shortest(arena, e, issued, &steps)) > 0)
+        close_cycle(arena, e, edge, true, steps, n, true);
+    if ((edge.orders & IN_IB) && (n = shortest(arena, e, inside, &steps)) > 0)
+        close_cycle(arena, e, edge, true, steps, n, false);
+    if ((edge.orders & IN_HB) && (n = shortest(arena, e, way, &steps)) > 0)
+        close_cycle(arena, e, edge, false, steps, n, false);
 }
 
 bool find_cycle(struct arena *arena, struct explanation *e)
@@ -187,21 +229,19 @@ bool find_cycle(struct arena *arena, struct explanation *e)
         k++;
     if (k == e->n_edges)
         return false;
-    struct edge edge = e->edges[k];
-    struct cycle_step *way;
-    unsigned n;
+    struct edge edge = e->edges[k], none = {0};
     e->cycle = NULL;
     if (edge.orders & FORBIDDEN) {
         close_cycle(arena, e, edge, false, NULL, 0, false);
         return true;
     }
-    if ((edge.orders & IN_IB) && (n = shortest(arena, e, k, edge.to, true, edge.from, true, true, &way)) > 0)
-        close_cycle(arena, e, edge, true, way, n, true);
-    if ((edge.orders & IN_IB) && (n = shortest(arena, e, k, edge.to, true, edge.from, true, false, &way)) > 0)
-        close_cycle(arena, e, edge, true, way, n, false);
-    if ((edge.orders & IN_HB) &&
-        (n = shortest(arena, e, k, edge.to, false, edge.from, false, false, &way)) > 0)
-        close_cycle(arena, e, edge, false, way, n, false);
+    struct edge reverse = {.from = edge.to, .to = edge.from, .kind = edge.kind};
+    find_way_back(arena, e, k, reverse);
+    for (unsigned i = k + 1; !e->cycle && i < e->n_edges; i++)
+        if (e->edges[i].refused && e->edges[i].kind == EDGE_RB && e->edges[i].to == edge.to)
+            find_way_back(arena, e, i, reverse);
+    if (!e->cycle)
+        find_way_back(arena, e, k, none);
     for (unsigned i = 0; e->cycle && i < e->n_cycle; i++)
         find_because(arena, e, &e->cycle[i]);
     return e->cycle != NULL;

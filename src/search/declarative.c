@@ -348,7 +348,7 @@ static bool make_last(struct execution *x, int w)
         return !bits_meet(order_after(&x->hb, (unsigned)w, x->words), writes, x->words);
     FOR_BITS(other, writes, x->words)
     if (bit_test(order_after(&x->hb, (unsigned)w, x->words), other))
-        execution_edge(x, EDGE_MO, other, (unsigned)w, IN_HB); /* refused */
+        execution_force(x, other, (unsigned)w);
     return true;
 }
 

@@ -21,8 +21,8 @@ struct cycle_step {
     struct edge edge;
     bool issued;
     /* mo, nfo, rao, lo: what rules the other direction out, a chain from edge.from to edge.to (or to a reader
-     * of edge.to, whose rb would lead back). rb: the same for the mo edge behind it, `ordered`. Without a
-     * chain the other direction fails elsewhere. */
+     * of edge.to, whose rb would lead back). rb, ar: the same for the mo or rao edge behind it, `ordered`.
+     * Without a chain the other direction fails elsewhere. */
     struct edge ordered;
     struct cycle_step *because;
     unsigned n_because;
@@ -54,6 +54,8 @@ struct explanation explain(struct arena *, const struct query *, bool (*wanted)(
 /* In words. An event: "P0 put(y, 1, d): aNRW_1 y=1"; a step: why its edge is there. */
 const char *explain_event(struct arena *, const struct explanation *, unsigned event);
 const char *explain_edge(struct arena *, const struct explanation *, const struct cycle_step *);
+/* Does the outcome show this write's value as the last one of its location? */
+bool is_final_write(const struct explanation *, unsigned event);
 /* Short forms for graphs: "aNRW_1 y=1", "rf". */
 const char *event_label(struct arena *, const struct program *, const struct event *);
 const char *edge_name(enum edge_kind);

@@ -206,7 +206,7 @@ static bool is_edge(const struct checker *c, const struct cycle_step *step)
     switch (step->edge.kind) {
     case EDGE_MO:
         return same_location(c, a, b) && is_in_log(c, a, b, EDGE_MO) &&
-               (!is_in_log(c, b, a, EDGE_MO) || is_last(c, b));
+               (!is_in_log(c, b, a, EDGE_MO) || is_last(c, b) || step->n_because > 0);
     case EDGE_NFO:
         return must_not_overlap(c, a, b) && is_in_log(c, a, b, EDGE_NFO);
     case EDGE_RAO:
@@ -240,13 +240,50 @@ static bool stretch_begins_right(const struct checker *c, const struct cycle_ste
     return !steps[i].issued || before || is_instantaneous(&c->e->events[steps[i].edge.from]);
 }
 
+/* Would the order be the other one, this event would come before the chain's start: the later of the two
+ * itself; a read of it (rb); the write of a remote RMW (ar); the release that belongs to an acquire. */
+static bool ends_right(const struct checker *c, const struct edge *ordered, unsigned end)
+{
+    const struct event *later = &c->e->events[ordered->to], *last = &c->e->events[end];
+    switch (ordered->kind) {
+    case EDGE_MO:
+        return end == ordered->to || related(c, R_RF, ordered->to, end);
+    case EDGE_RAO:
+        return end == ordered->to || (last->thread == later->thread && last->call == later->call &&
+                                      last->writes && last->loc == later->loc);
+    case EDGE_LO: {
+        int release = release_of(c, ordered->to);
+        return release != NO_EVENT && last->thread == later->thread && last->lib == LIB_LOCK &&
+               last->call == c->e->events[release].call && last->type != S_RF;
+    }
+    default:
+        return end == ordered->to;
+    }
+}
+
+static bool starts_right(const struct checker *c, const struct edge *ordered, unsigned start)
+{
+    if (ordered->kind != EDGE_LO)
+        return start == ordered->from;
+    const struct event *release = &c->e->events[ordered->from];
+    int given_back = release_of(c, start);
+    return is_acquire_of(&c->e->events[start], release->object) && given_back != NO_EVENT &&
+           c->e->events[given_back].thread == release->thread &&
+           c->e->events[given_back].call == release->call;
+}
+
 static const char *check_because(const struct checker *c, const struct cycle_step *step)
 {
-    const char *wrong = check_steps(c, step->because, step->n_because, false);
-    for (unsigned i = 0; i < step->n_because && !wrong; i++)
+    unsigned n = step->n_because;
+    const char *wrong = check_steps(c, step->because, n, false);
+    for (unsigned i = 0; i < n && !wrong; i++)
         if (!stretch_begins_right(c, step->because, i, i > 0 && step->because[i - 1].issued))
             wrong = "a stretch of issue order does not begin at an instantaneous event";
-    return wrong ? arena_printf(c->arena, "a reason: %s", wrong) : NULL;
+    if (n > 0 && !wrong &&
+        (!starts_right(c, &step->ordered, step->because[0].edge.from) ||
+         !ends_right(c, &step->ordered, step->because[n - 1].edge.to)))
+        wrong = "it does not rule the other order out";
+    return wrong ? arena_printf(c->arena, "the reason for a step: %s", wrong) : NULL;
 }
 
 static const char *check_cycle(const struct checker *c)

@@ -48,6 +48,14 @@ const char *explain_event(struct arena *arena, const struct explanation *e, unsi
     return arena_printf(arena, "P%u  %s  [%s]", ev->thread, text, event_label(arena, e->program, ev));
 }
 
+bool is_final_write(const struct explanation *e, unsigned event)
+{
+    for (unsigned i = 0; i < e->n_observables; i++)
+        if (!e->observables[i].is_reg && e->finals[i] == (int)event)
+            return true;
+    return false;
+}
+
 const char *edge_name(enum edge_kind kind)
 {
     static const char *const names[] = {
@@ -112,15 +120,6 @@ static const char *reading_before(struct arena *arena, const struct explanation 
     return arena_printf(arena, "it reads %s=%s, which %s:=%s overwrites later (rb)", loc, old, loc, new);
 }
 
-/* Does the outcome show this write's value as the last one of its location? */
-static bool is_final(const struct explanation *e, unsigned write)
-{
-    for (unsigned i = 0; i < e->n_observables; i++)
-        if (!e->observables[i].is_reg && e->finals[i] == (int)write)
-            return true;
-    return false;
-}
-
 static const char *completion(const struct event *w)
 {
     bool local = w->lib == LIB_TSO ? w->type == T_NLW : w->type == S_NLW;
@@ -148,7 +147,7 @@ const char *explain_edge(struct arena *arena, const struct explanation *e, const
     case EDGE_RB:
         return reading_before(arena, e, &step->edge);
     case EDGE_MO:
-        if (is_final(e, step->edge.to))
+        if (is_final_write(e, step->edge.to))
             return arena_printf(arena, "%s=%s in the end, so this comes before what writes that (mo)",
                                 location(e->program, b), value(arena, b->written));
         return arena_printf(arena, "%s gets its values in this order (mo)", location(e->program, a));

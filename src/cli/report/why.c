@@ -71,12 +71,17 @@ static void say_because(struct teller *t, const struct cycle_step *step)
 {
     enum edge_kind kind = step->edge.kind;
     bool chosen = kind == EDGE_MO || kind == EDGE_NFO || kind == EDGE_RAO || kind == EDGE_LO;
+    bool final = step->ordered.kind == EDGE_MO && is_final_write(t->e, step->ordered.to);
     if (step->n_because == 0) {
-        if (chosen)
+        if (kind == EDGE_RB && final)
+            fprintf(t->out, "       (That is the value in the end.)\n");
+        else if (chosen && !final)
             fprintf(t->out, "       (%s fails likewise.)\n", way_of(kind));
         return;
     }
-    if (kind == EDGE_RB) {
+    if (kind == EDGE_AR)
+        fputs("       The other order of these atomics is impossible, since\n", t->out);
+    else if (kind == EDGE_RB) {
         const char *loc = t->e->program->locs[t->e->events[step->edge.to].loc].name;
         fprintf(t->out, "       %s gets its values in this order, since\n", loc);
     } else

@@ -54,6 +54,10 @@ static const char *verdict_text(struct arena *arena, const struct lm_test *test,
         return arena_printf(arena, "Forbidden by %s", model_name(test));
     case EXPLAINED_NO_VALUES:
         return arena_printf(arena, "Impossible in %s: no write ever gives these values", model_name(test));
+    case EXPLAINED_NO_CYCLE:
+        return arena_printf(arena,
+                            "Forbidden by %s, but a limit was reached before a contradiction was found",
+                            model_name(test));
     default:
         return "Not explained: a limit was reached first";
     }

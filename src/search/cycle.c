@@ -19,10 +19,10 @@ struct step {
  * order may follow, if goal_inside). */
 struct way {
     unsigned limit; /* only along logged edges before this one */
-    struct edge avoid;
     unsigned start, goal;
     bool inside, goal_inside;
-    bool ib_only; /* in issue order; otherwise in happens-before */
+    bool ib_only;   /* in issue order; otherwise in happens-before */
+    bool undoubted; /* not along an order whose reverse is asked for too */
 };
 
 struct walk {
@@ -56,9 +56,22 @@ static void follow_edge(struct walk *w, unsigned place, struct edge edge)
         visit(w, 2u * edge.to + 1, (int)place, edge);
 }
 
-static bool same_edge(const struct edge *a, const struct edge *b)
+static unsigned index_of(const struct explanation *e, unsigned from, unsigned to, enum edge_kind kind)
 {
-    return a->from == b->from && a->to == b->to && a->kind == b->kind;
+    unsigned i = 0;
+    while (i < e->n_edges && (e->edges[i].from != from || e->edges[i].to != to || e->edges[i].kind != kind))
+        i++;
+    return i;
+}
+
+static bool may_be_reversed(enum edge_kind kind)
+{
+    return kind == EDGE_MO || kind == EDGE_NFO || kind == EDGE_RAO || kind == EDGE_LO;
+}
+
+static bool is_doubted(const struct explanation *e, const struct edge *edge)
+{
+    return may_be_reversed(edge->kind) && index_of(e, edge->to, edge->from, edge->kind) < e->n_edges;
 }
 
 /* In happens-before a stretch of issue order may end anywhere, and the same place may then go on as outside
@@ -76,7 +89,8 @@ static void expand(struct walk *w, unsigned place)
             follow_edge(w, place, (struct edge){(uint16_t)event, (uint16_t)i, EDGE_PPO, orders, false});
     }
     for (unsigned i = 0; i < w->way.limit; i++)
-        if (e->edges[i].from == event && !e->edges[i].refused && !same_edge(&e->edges[i], &w->way.avoid))
+        if (e->edges[i].from == event && !e->edges[i].refused &&
+            !(w->way.undoubted && is_doubted(e, &e->edges[i])))
             follow_edge(w, place, e->edges[i]);
 }
 
@@ -128,19 +142,6 @@ static void close_cycle(struct arena *arena, struct explanation *e, struct edge 
     e->cycle[0] = (struct cycle_step){.edge = edge, .issued = issued};
     for (unsigned i = 0; i < n; i++)
         e->cycle[i + 1] = way[i];
-}
-
-static unsigned index_of(const struct explanation *e, unsigned from, unsigned to, enum edge_kind kind)
-{
-    unsigned i = 0;
-    while (i < e->n_edges && (e->edges[i].from != from || e->edges[i].to != to || e->edges[i].kind != kind))
-        i++;
-    return i;
-}
-
-static bool may_be_reversed(enum edge_kind kind)
-{
-    return kind == EDGE_MO || kind == EDGE_NFO || kind == EDGE_RAO || kind == EDGE_LO;
 }
 
 static unsigned acquire_of(const struct explanation *e, unsigned release)
@@ -195,7 +196,8 @@ static void find_because(struct arena *arena, const struct explanation *e, struc
         struct cycle_step *way;
         if (event == first || !blocks(e, &ordered, event))
             continue;
-        unsigned n = shortest(arena, e, (struct way){.limit = index, .start = first, .goal = event}, &way);
+        unsigned n = shortest(
+            arena, e, (struct way){.limit = index, .undoubted = true, .start = first, .goal = event}, &way);
         if (n > 0 && (step->n_because == 0 || n < step->n_because)) {
             step->because = way;
             step->n_because = n;
@@ -203,14 +205,14 @@ static void find_because(struct arena *arena, const struct explanation *e, struc
     }
 }
 
-/* The shortest cycle that the refused edge k closes. avoid: its reverse, which may have been taken for granted
- * because of just the steps that one wants to see. */
-static void find_way_back(struct arena *arena, struct explanation *e, unsigned k, struct edge avoid)
+/* The shortest cycle that the refused edge k closes. Orders that the outcome asks to be the other way round have
+ * been derived from just the steps that one wants to see; so, undoubted: without them. */
+static void find_way_back(struct arena *arena, struct explanation *e, unsigned k, bool undoubted)
 {
     struct edge edge = e->edges[k];
     struct cycle_step *steps;
     unsigned n;
-    struct way way = {.limit = k, .avoid = avoid, .start = edge.to, .goal = edge.from};
+    struct way way = {.limit = k, .undoubted = undoubted, .start = edge.to, .goal = edge.from};
     struct way inside = way, issued = way;
     inside.inside = inside.goal_inside = true;
     issued.inside = issued.goal_inside = issued.ib_only = true;
@@ -222,6 +224,20 @@ static void find_way_back(struct arena *arena, struct explanation *e, unsigned k
         close_cycle(arena, e, edge, false, steps, n, false);
 }
 
+/* A refused order, and what would follow from it: that its readers read an older value. */
+static void find_undoubted(struct arena *arena, struct explanation *e, unsigned k)
+{
+    for (unsigned i = k; !e->cycle && i < e->n_edges; i++) {
+        const struct edge *edge = &e->edges[i];
+        if (!edge->refused || (i > k && (edge->kind != EDGE_RB || edge->to != e->edges[k].to)))
+            continue;
+        if (edge->orders & FORBIDDEN)
+            close_cycle(arena, e, *edge, false, NULL, 0, false);
+        else
+            find_way_back(arena, e, i, true);
+    }
+}
+
 bool find_cycle(struct arena *arena, struct explanation *e)
 {
     unsigned k = 0;
@@ -229,19 +245,10 @@ bool find_cycle(struct arena *arena, struct explanation *e)
         k++;
     if (k == e->n_edges)
         return false;
-    struct edge edge = e->edges[k], none = {0};
     e->cycle = NULL;
-    if (edge.orders & FORBIDDEN) {
-        close_cycle(arena, e, edge, false, NULL, 0, false);
-        return true;
-    }
-    struct edge reverse = {.from = edge.to, .to = edge.from, .kind = edge.kind};
-    find_way_back(arena, e, k, reverse);
-    for (unsigned i = k + 1; !e->cycle && i < e->n_edges; i++)
-        if (e->edges[i].refused && e->edges[i].kind == EDGE_RB && e->edges[i].to == edge.to)
-            find_way_back(arena, e, i, reverse);
+    find_undoubted(arena, e, k);
     if (!e->cycle)
-        find_way_back(arena, e, k, none);
+        find_way_back(arena, e, k, false);
     for (unsigned i = 0; e->cycle && i < e->n_cycle; i++)
         find_because(arena, e, &e->cycle[i]);
     return e->cycle != NULL;

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_CANDIDATES = 4096, RELAXED_STEPS = 2000000 };
+enum { MAX_CANDIDATES = 4096, RELAXED_STEPS = 500000 };
 
 struct finder {
     struct arena *arena;
@@ -118,7 +118,8 @@ struct explanation explain(struct arena *arena, const struct query *query,
         .wanted = is_wanted, .context = &finder, .found = found_candidate, .logged = true, .relaxed = true};
     run(&relaxed, &loose);
     out.all_candidates = relaxed.completion == DONE && out.candidates < MAX_CANDIDATES;
-    if (out.candidates == 0 && relaxed.completion == DONE)
-        out.verdict = EXPLAINED_NO_VALUES;
+    if (out.verdict == EXPLAINED_UNKNOWN)
+        out.verdict =
+            out.candidates == 0 && relaxed.completion == DONE ? EXPLAINED_NO_VALUES : EXPLAINED_NO_CYCLE;
     return out;
 }

@@ -12,7 +12,8 @@ enum explained {
     EXPLAINED_ALLOWED,   /* `execution` is consistent and has the wanted outcome */
     EXPLAINED_FORBIDDEN, /* `execution` has the wanted outcome and would be consistent but for `cycle` */
     EXPLAINED_NO_VALUES, /* no choice of sources for the reads gives the wanted outcome, whatever the order */
-    EXPLAINED_UNKNOWN    /* limits were reached first */
+    EXPLAINED_NO_CYCLE,  /* forbidden, but limits were reached before a cycle was found */
+    EXPLAINED_UNKNOWN    /* limits were reached before it was known whether it is allowed */
 };
 
 /* One step of a cycle. In a cycle of happens-before, steps with `issued` come from issue order: they begin at

@@ -122,12 +122,17 @@ static const char *check_polls(const struct checker *c)
 }
 
 /* Section 6: a thread never misses its own store. */
+static bool misses_own_store(const struct checker *c, unsigned r, unsigned w)
+{
+    return c->e->events[r].lib == LIB_SV && related(c, R_RB, r, w) && related(c, R_PO, w, r) &&
+           is_own_store_and_load(&c->e->events[w], &c->e->events[r]);
+}
+
 static const char *check_own_stores(const struct checker *c)
 {
     for (unsigned r = 0; r < c->n; r++)
         for (unsigned w = 0; w < c->n; w++)
-            if (c->e->events[r].lib == LIB_SV && related(c, R_RB, r, w) && related(c, R_PO, w, r) &&
-                is_own_store_and_load(&c->e->events[w], &c->e->events[r]))
+            if (misses_own_store(c, r, w))
                 return arena_printf(c->arena, "event %u misses its own thread's store %u", r, w);
     return NULL;
 }
@@ -294,7 +299,9 @@ static const char *check_cycle(const struct checker *c)
     if (n == 0)
         return "there is no cycle";
     if (n == 1 && steps[0].edge.orders & FORBIDDEN)
-        return check_own_stores(c) ? NULL : "no store of the own thread is missed";
+        return misses_own_store(c, steps[0].edge.from, steps[0].edge.to)
+                   ? NULL
+                   : "it is no earlier store of the own thread that is missed";
     const char *wrong = check_steps(c, steps, n, e->cycle_of_issue_order);
     if (wrong)
         return wrong;

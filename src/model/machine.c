@@ -11,6 +11,7 @@ static void find_qps(struct machine *m, struct arena *arena)
 {
     const struct program *p = m->program;
     m->qp_of = ARENA_ARRAY(arena, uint16_t, m->n_threads * m->n_nodes);
+    m->first_qp = ARENA_ARRAY(arena, uint16_t, m->n_threads + 1);
     m->qps = ARENA_ARRAY(arena, struct qp, m->n_threads * m->n_nodes);
     for (unsigned t = 0; t < m->n_threads; t++) {
         uint64_t nodes = p->ops->future(p, t, 0)->nic_nodes;
@@ -24,6 +25,7 @@ static void find_qps(struct machine *m, struct arena *arena)
                 .fifo = (uint16_t)(m->n_threads + 3 * m->n_qps), .thread = (uint8_t)t, .node = (uint8_t)n};
             m->n_qps++;
         }
+        m->first_qp[t + 1] = (uint16_t)m->n_qps;
     }
     m->n_fifos = m->n_threads + 3 * m->n_qps;
 }
@@ -52,6 +54,7 @@ static void give_bits(struct machine *m, struct arena *arena)
     for (unsigned x = 0; x < m->n_locs; x++)
         if (p->locs[x].owner != UINT16_MAX)
             m->loc_bit[x] = UINT64_C(1) << (bit++ % 64);
+    m->n_bits = bit < 64 ? bit : 64;
 }
 
 struct machine *machine_new(struct arena *arena, const struct program *program, const char **why)
@@ -79,7 +82,7 @@ struct machine *machine_new(struct arena *arena, const struct program *program, 
     mutant_guards(m);
 #endif
     m->values = values_new();
-    m->locals = locals_new(most_regs);
+    m->locals = locals_new(m, most_regs);
     m->start = ARENA_ARRAY(arena, uint32_t, m->n_threads);
     for (unsigned t = 0; t < m->n_threads; t++)
         m->start[t] = locals_first(m, t);
@@ -106,11 +109,6 @@ size_t machine_bytes(const struct machine *m)
 uint64_t machine_value(const struct machine *m, unsigned number)
 {
     return values_get(m->values, number);
-}
-
-const struct local *machine_local(const struct machine *m, uint32_t number)
-{
-    return locals_get(m->locals, number);
 }
 
 size_t machine_first_size(const struct machine *m)

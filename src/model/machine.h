@@ -16,6 +16,7 @@
 #include "model/mutants.h"
 #include "model/program.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,15 +111,18 @@ struct machine {
     bool forget_unwaited;    /* completion notices that nothing can wait for are not kept (RDMA_WAIT only) */
     int mutant;              /* enum mutant; NO_MUTANT in ordinary builds */
     unsigned blocked_by[14]; /* with mutants: the kinds of older pipe entries that stop a rule */
-    struct qp *qps;
-    uint16_t *qp_of; /* [thread * n_nodes + node] */
+    struct qp *qps;          /* those of one thread side by side: */
+    uint16_t *first_qp;      /* thread t's are first_qp[t] to first_qp[t + 1] - 1 */
+    uint16_t *qp_of;         /* [thread * n_nodes + node] */
     uint8_t *loc_node;
     /* One bit for each location, and for each A[n]. With more than 64 of them several share one, which only
      * makes accesses look dependent that are not. */
     uint64_t *loc_bit, *atomic_bit;
+    unsigned n_bits;
     struct values *values;
     struct locals *locals;
-    uint32_t *start; /* each thread's first local state */
+    const struct local *const *_Atomic local_table; /* by number; replaced when it grows */
+    uint32_t *start;                                /* each thread's first local state */
 };
 
 /* One step of section 2. */
@@ -179,14 +183,16 @@ enum effect machine_apply(struct machine *, uint8_t *state, struct step);
 bool machine_complete(const struct machine *, const uint8_t *state);
 
 uint64_t machine_value(const struct machine *, unsigned number);
-const struct local *machine_local(const struct machine *, uint32_t number);
+static inline const struct local *machine_local(const struct machine *m, uint32_t number)
+{
+    return atomic_load_explicit(&m->local_table, memory_order_acquire)[number];
+}
 
 /* The value that a load by the thread would get now. */
 unsigned machine_load(const struct machine *, const uint8_t *state, unsigned thread, unsigned loc);
 
-/* Whether an unpolled operation of the thread with this work id is under way on the queue pair (in B, pipe or
- * wbL), and the first queue pair of the thread where one is, or NO_QP. */
-bool machine_outstanding(const struct machine *, const uint8_t *state, unsigned qp, unsigned wid);
+/* The first queue pair of the thread on which an unpolled operation with this work id is under way (in B, pipe
+ * or wbL), or NO_QP. */
 unsigned machine_waits_for(const struct machine *, const uint8_t *state, unsigned thread, unsigned wid);
 
 /* Pieces of a state. */

@@ -13,10 +13,9 @@ int values_number(struct values *, uint64_t value); /* NO_VALUE: all numbers are
 uint64_t values_get(const struct values *, unsigned number);
 
 /* Local states. Numbers start from 1. */
-struct locals *locals_new(unsigned most_regs);
+struct locals *locals_new(struct machine *, unsigned most_regs);
 void locals_free(struct locals *);
 size_t locals_bytes(const struct locals *);
-const struct local *locals_get(const struct locals *, uint32_t number);
 
 enum { LOCAL_NONE = 0 }; /* there is no room left: see machine_why */
 uint32_t locals_first(struct machine *, unsigned thread);

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-enum { FIRST_CHUNK_BITS = 6, CHUNKS = 26 };
-
 /* (number, result) → number, open addressing; replaced by a larger one when it fills up. Readers may go on
  * using an old one for a while, so those are kept. */
 struct successors {
@@ -20,10 +18,17 @@ struct successors {
     _Atomic uint64_t *key; /* number << 16 | result; 0 is free */
 };
 
+/* Local states by number; kept, like those, when a larger one takes over. */
+struct table {
+    struct table *older;
+    uint32_t size;
+    const struct local *local[];
+};
+
 struct locals {
     pthread_mutex_t adding;
     uint32_t count;
-    struct local **chunk[CHUNKS]; /* chunk k holds the numbers from (2^k - 1) * 64 on */
+    struct table *tables; /* the newest one first: machine.local_table */
     size_t slots;
     uint32_t *slot; /* numbers by thread, point and registers; under the lock */
     struct successors *_Atomic successors;
@@ -47,7 +52,19 @@ static struct successors *successors_new(struct locals *locals, size_t slots, st
     return table;
 }
 
-struct locals *locals_new(unsigned most_regs)
+static void grow_table(struct machine *m, struct locals *locals)
+{
+    uint32_t size = locals->tables ? 2 * locals->tables->size : 64;
+    struct table *table = take(locals, 1, sizeof *table + size * sizeof *table->local);
+    table->older = locals->tables;
+    table->size = size;
+    if (table->older)
+        memcpy(table->local, table->older->local, table->older->size * sizeof *table->local);
+    locals->tables = table;
+    atomic_store_explicit(&m->local_table, table->local, memory_order_release);
+}
+
+struct locals *locals_new(struct machine *m, unsigned most_regs)
 {
     struct locals *locals = xcalloc(1, sizeof *locals + most_regs * sizeof *locals->regs);
     pthread_mutex_init(&locals->adding, NULL);
@@ -55,30 +72,23 @@ struct locals *locals_new(unsigned most_regs)
     locals->slot = take(locals, locals->slots, sizeof *locals->slot);
     atomic_init(&locals->successors, successors_new(locals, 128, NULL));
     locals->count = 1; /* number 0 is none */
+    grow_table(m, locals);
     return locals;
 }
 
-static void place(uint32_t number, unsigned *chunk, uint32_t *at)
+static const struct local *locals_get(const struct locals *locals, uint32_t number)
 {
-    uint32_t shifted = (number >> FIRST_CHUNK_BITS) + 1;
-    *chunk = 31u - (unsigned)__builtin_clz(shifted);
-    *at = number - (((1u << *chunk) - 1) << FIRST_CHUNK_BITS);
-}
-
-const struct local *locals_get(const struct locals *locals, uint32_t number)
-{
-    unsigned chunk;
-    uint32_t at;
-    place(number, &chunk, &at);
-    return locals->chunk[chunk][at];
+    return locals->tables->local[number];
 }
 
 void locals_free(struct locals *locals)
 {
     for (uint32_t number = 1; number < locals->count; number++)
         free((void *)(uintptr_t)locals_get(locals, number));
-    for (unsigned k = 0; k < CHUNKS; k++)
-        free(locals->chunk[k]);
+    for (struct table *table = locals->tables, *older; table; table = older) {
+        older = table->older;
+        free(table);
+    }
     for (struct successors *table = locals->successors, *older; table; table = older) {
         older = table->older;
         free(table->after);
@@ -248,22 +258,20 @@ static uint32_t add_local(struct machine *m, unsigned thread, uint32_t point, co
                           const struct op *op)
 {
     struct locals *locals = m->locals;
-    unsigned n = m->program->n_regs[thread], chunk;
-    uint32_t at;
+    unsigned n = m->program->n_regs[thread];
     size_t tail = op->kind == OP_AWAIT ? (op->n_any + 1u) * sizeof(uint16_t) : 0;
     struct local *local = take(locals, 1, sizeof *local + n * sizeof *regs + tail);
     local->thread = (uint8_t)thread;
     local->point = point;
     if (n)
         memcpy(local->regs, regs, n * sizeof *regs);
-    if (locals->count == UINT32_MAX || !describe(m, local, op)) {
+    if (locals->count > UINT32_MAX / 4 || !describe(m, local, op)) {
         free(local);
         return LOCAL_NONE;
     }
-    place(locals->count, &chunk, &at);
-    if (!locals->chunk[chunk])
-        locals->chunk[chunk] = take(locals, (size_t)1 << (chunk + FIRST_CHUNK_BITS), sizeof(struct local *));
-    locals->chunk[chunk][at] = local;
+    if (locals->count == locals->tables->size)
+        grow_table(m, locals);
+    locals->tables->local[locals->count] = local;
     return locals->count++;
 }
 

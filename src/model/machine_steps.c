@@ -79,20 +79,26 @@ static bool same_id(const struct machine *m, entry_t entry, unsigned wid)
     return entry_wid(entry) == wid || (MUTANT(m, M_WAIT_ANY_ID) && entry_wid(entry) != PROG_NO_WID);
 }
 
-bool machine_outstanding(const struct machine *m, const uint8_t *state, unsigned q, unsigned wid)
+/* Nodes towards which an RDMA operation with this id is still in B. */
+static uint64_t buffered_nodes(const struct machine *m, const uint8_t *state, unsigned t, unsigned wid)
 {
-    const struct qp *qp = &m->qps[q];
     const uint16_t *ends = get_ends(m, state);
     const entry_t *entries = get_entries(m, state);
-    for (unsigned i = ends[qp->thread]; i < ends[qp->thread + 1] && !MUTANT(m, M_WAIT_IGNORES_BUFFER); i++)
-        if (entry_kind(entries[i]) != E_STORE && same_id(m, entries[i], wid) &&
-            entry_node(m, entries[i]) == qp->node)
-            return true;
-    for (unsigned i = ends[qp->fifo]; i < ends[qp->fifo + WBR] && !MUTANT(m, M_WAIT_IGNORES_PIPE); i++)
+    uint64_t nodes = 0;
+    for (unsigned i = ends[t]; i < ends[t + 1] && !MUTANT(m, M_WAIT_IGNORES_BUFFER); i++)
+        if (entry_kind(entries[i]) != E_STORE && same_id(m, entries[i], wid))
+            nodes |= UINT64_C(1) << entry_node(m, entries[i]);
+    return nodes;
+}
+
+static bool outstanding(const struct machine *m, const uint8_t *state, const struct qp *qp, unsigned wid)
+{
+    const uint16_t *ends = get_ends(m, state) + qp->fifo;
+    const entry_t *entries = get_entries(m, state);
+    for (unsigned i = ends[PIPE]; i < ends[WBR] && !MUTANT(m, M_WAIT_IGNORES_PIPE); i++)
         if (same_id(m, entries[i], wid))
             return true;
-    for (unsigned i = ends[qp->fifo + WBL]; i < ends[qp->fifo + WBL + 1] && !MUTANT(m, M_WAIT_IGNORES_WBL);
-         i++)
+    for (unsigned i = ends[WBL]; i < ends[WBL + 1] && !MUTANT(m, M_WAIT_IGNORES_WBL); i++)
         if (entry_kind(entries[i]) == E_CN && same_id(m, entries[i], wid))
             return true;
     return false;
@@ -100,11 +106,10 @@ bool machine_outstanding(const struct machine *m, const uint8_t *state, unsigned
 
 unsigned machine_waits_for(const struct machine *m, const uint8_t *state, unsigned t, unsigned wid)
 {
-    for (unsigned n = 0; n < m->n_nodes; n++) {
-        unsigned q = m->qp_of[t * m->n_nodes + n];
-        if (q != NO_QP && machine_outstanding(m, state, q, wid))
+    uint64_t buffered = buffered_nodes(m, state, t, wid);
+    for (unsigned q = m->first_qp[t]; q < m->first_qp[t + 1]; q++)
+        if ((buffered >> m->qps[q].node & 1) || outstanding(m, state, &m->qps[q], wid))
             return q;
-    }
     return NO_QP;
 }
 

@@ -4,6 +4,7 @@
 #include "search/operational.h"
 
 #include "base/arena.h"
+#include "search/operational_moves.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -90,45 +91,47 @@ void worker_count(struct worker *w)
 
 void worker_reserve(struct worker *w, size_t state_size)
 {
+    enum { SLACK = 256 }; /* entries */
+    const struct machine *m = w->search->machine;
     size_t wanted = state_size + STEP_GROWTH + sizeof(entry_t);
     if (w->capacity < wanted) {
-        w->capacity = 2 * wanted;
+        w->capacity = 2 * wanted + SLACK * sizeof(entry_t);
         w->state = xrealloc(w->state, w->capacity);
+        w->room = (unsigned)((w->capacity - m->entries_at - STEP_GROWTH) / sizeof(entry_t) - 1);
     }
-    size_t steps = 2 * (state_size / sizeof(entry_t)) + 2 * w->search->machine->n_threads;
+    size_t steps = 2 * (state_size / sizeof(entry_t)) + 2 * m->n_threads + MAX_MOVES;
     if (w->steps_capacity < steps) {
         w->steps_capacity = 2 * steps;
         w->steps = xrealloc(w->steps, w->steps_capacity * sizeof *w->steps);
     }
 }
 
-enum effect choose_steps(struct worker *w, unsigned *n_steps)
+enum effect choose_steps(struct worker *w, uint64_t threads, unsigned *n_steps, struct fingerprint *print)
 {
     if (w->search->reduced)
-        return reduce(w, n_steps);
+        return reduce(w, threads, n_steps, print);
     const struct machine *m = w->search->machine;
     worker_reserve(w, state_size(m, w->state));
     *n_steps = machine_steps(m, w->state, w->steps);
+    *print = visited_fingerprint(w->state, state_size(m, w->state));
     return EFFECT_OK;
 }
 
-/* The search has come to the state in w->state. */
-static void arrive(struct worker *w)
+/* The search has come to the state in w->state, by steps of these threads. */
+static void arrive(struct worker *w, uint64_t threads)
 {
     struct search *search = w->search;
     struct machine *m = search->machine;
     unsigned n;
-    enum effect effect = choose_steps(w, &n);
+    struct fingerprint print;
+    enum effect effect = choose_steps(w, threads, &n, &print);
     if (effect == EFFECT_FULL)
         halt(search, UNSUPPORTED);
-    if (effect != EFFECT_OK)
-        return;
-    size_t size = state_size(m, w->state);
-    if (!visited_add(search->visited, visited_fingerprint(w->state, size)))
+    if (effect != EFFECT_OK || !visited_add(search->visited, print))
         return;
     worker_count(w);
     if (n > 0)
-        stack_push(&w->stack, w->state, size, w->steps, n);
+        stack_push(&w->stack, w->state, state_size(m, w->state), w->steps, n);
     if (n == 0 && machine_complete(m, w->state))
         record_outcome(w);
     else if (n == 0 || (only_spins(m, w->state, w->steps, n) && spinners_stuck(m, w->state)))
@@ -152,7 +155,7 @@ static void expand(struct worker *w, const struct frame *popped)
         if (effect == EFFECT_FULL)
             halt(search, UNSUPPORTED);
         else if (effect == EFFECT_OK)
-            arrive(w);
+            arrive(w, UINT64_C(1) << steps[i].thread);
     }
     free(from);
 }
@@ -217,6 +220,7 @@ void worker_start(struct worker *w, struct search *search)
     w->outcomes = outcomes_new(query->n_observables);
     w->stuck = outcomes_new(query->n_observables + search->machine->n_threads);
     w->row = xcalloc(query->n_observables + search->machine->n_threads, sizeof *w->row);
+    w->recent = xcalloc(RECENT, sizeof *w->recent);
     worker_reserve(w, machine_first_size(search->machine));
 }
 
@@ -227,6 +231,7 @@ void worker_free(struct worker *w)
     free(w->steps);
     free(w->row);
     free(w->log.steps);
+    free(w->recent);
 }
 
 static void add_all(struct outcomes *to, const struct outcomes *from)
@@ -270,7 +275,7 @@ static void start(struct worker *w)
 {
     enum effect effect = machine_first(w->search->machine, w->state);
     if (effect == EFFECT_OK)
-        arrive(w);
+        arrive(w, ALL_THREADS >> (64 - w->search->machine->n_threads));
     else if (effect == EFFECT_FULL)
         halt(w->search, UNSUPPORTED);
 }

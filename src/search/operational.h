@@ -9,6 +9,9 @@
 
 #include <pthread.h>
 
+/* How many states a worker remembers to have been in lately. */
+enum { RECENT = 4096 };
+
 struct search {
     const struct query *query;
     struct machine *machine;
@@ -38,6 +41,8 @@ struct worker {
     struct stack stack;
     uint8_t *state; /* the state being worked on */
     size_t capacity;
+    unsigned room; /* as many entries may state have before a step is taken */
+    struct fingerprint *recent;
     struct step *steps;
     size_t steps_capacity;
     struct outcomes *outcomes,
@@ -53,9 +58,11 @@ void worker_free(struct worker *); /* all but the outcomes */
 /* Counts a stored state, and looks at the limits every so often. */
 void worker_count(struct worker *);
 
-/* The steps to be explored from the state in w->state, into w->steps; in a reduced search others may have
- * been taken first. */
-enum effect choose_steps(struct worker *, unsigned *n_steps);
+/* The steps to be explored from the state in w->state, into w->steps, and that state's fingerprint; in a reduced search others may
+ * have been taken first. It has been reached by steps of these threads (bit t: thread t) from a state of which that was
+ * asked before. EFFECT_DROPPED also says that it has been visited. */
+enum effect choose_steps(struct worker *, uint64_t threads, unsigned *n_steps, struct fingerprint *);
+#define ALL_THREADS UINT64_MAX
 
 /* What the query wants to see of a state. */
 void observe_state(const struct machine *, const uint8_t *state, const struct query *, uint64_t *row);
@@ -65,7 +72,7 @@ enum effect take(struct worker *, struct step);
 
 /* Takes every step that needs no alternative at once, then finds the steps to be explored from where that
  * leads. */
-enum effect reduce(struct worker *, unsigned *n_steps);
+enum effect reduce(struct worker *, uint64_t threads, unsigned *n_steps, struct fingerprint *);
 
 /* Of a state in which nothing but spin iterations can start: whether none of them can succeed. */
 bool spinners_stuck(struct machine *, const uint8_t *state);

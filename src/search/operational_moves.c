@@ -14,7 +14,8 @@ struct survey {
     struct moves *moves;
     bool overflow;
     move_set holder[PROG_MAX_NODES];  /* the move on which A[n]'s release depends */
-    move_set blocked[PROG_MAX_NODES]; /* remote RMWs that wait for A[n] */
+    move_set blocked[PROG_MAX_NODES]; /* remote RMWs that wait for A[n], for */
+    uint64_t blocked_nodes;           /* these n */
     uint64_t buffered_puts[PROG_MAX_THREADS],
         buffered_rmws[PROG_MAX_THREADS]; /* nodes; before any fence towards them */
     uint64_t buffered_fences[PROG_MAX_THREADS], buffered[PROG_MAX_THREADS];
@@ -33,10 +34,22 @@ static int add_move(struct survey *s, struct step step)
         return 0;
     }
     unsigned i = moves->n++;
-    moves->reads[i] = moves->writes[i] = moves->may_read[i] = moves->may_write[i] = 0;
+    moves->reads[i] = moves->writes[i] = 0;
     moves->needs[i] = moves->apart[i] = 0;
     moves->steps[i] = step;
     return (int)i;
+}
+
+static void may_read(struct survey *s, int move, uint64_t memory)
+{
+    for (; memory; memory &= memory - 1)
+        s->moves->readers[__builtin_ctzll(memory)] |= one(move);
+}
+
+static void may_write(struct survey *s, int move, uint64_t memory)
+{
+    for (; memory; memory &= memory - 1)
+        s->moves->writers[__builtin_ctzll(memory)] |= one(move);
 }
 
 static void enable(struct survey *s, int move, uint64_t reads, uint64_t writes)
@@ -44,52 +57,58 @@ static void enable(struct survey *s, int move, uint64_t reads, uint64_t writes)
     s->moves->enabled |= one(move);
     s->moves->reads[move] = reads;
     s->moves->writes[move] = writes;
-    s->moves->may_read[move] |= reads;
-    s->moves->may_write[move] |= writes;
+    may_read(s, move, reads);
+    may_write(s, move, writes);
 }
 
 /* --- store buffers --- */
+
+static void survey_buffered(struct survey *s, unsigned t, int move, entry_t entry)
+{
+    const struct machine *m = s->m;
+    unsigned kind = entry_kind(entry), n = entry_node(m, entry);
+    uint64_t node = UINT64_C(1) << n, open = node & ~s->buffered_fences[t];
+    uint64_t remote = m->loc_bit[entry_loc(entry)], local = m->loc_bit[entry_local(entry)], writes;
+    s->buffered[t] |= node;
+    if (kind == E_FENCE) {
+        s->buffered_fences[t] |= node;
+        return;
+    }
+    if (KIND(kind) & KINDS_PUT) {
+        s->buffered_puts[t] |= open;
+        writes = remote;
+        may_read(s, move, kind == E_PUT ? local : 0);
+    } else if (kind == E_GET) {
+        writes = local;
+        may_read(s, move, remote);
+    } else {
+        s->buffered_rmws[t] |= open;
+        writes = local | remote | m->atomic_bit[n];
+        may_read(s, move, remote);
+    }
+    s->moves->nic_write[t] |= writes;
+    may_write(s, move, writes);
+}
 
 static void survey_buffer(struct survey *s, unsigned t)
 {
     const struct machine *m = s->m;
     struct moves *moves = s->moves;
-    int move = add_move(s, (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, 0});
+    int move = (int)buffer_move(m, t);
     s->buffered_puts[t] = s->buffered_rmws[t] = s->buffered_fences[t] = s->buffered[t] = 0;
     moves->nic_write[t] = 0;
+    moves->reads[move] = moves->writes[move] = moves->needs[move] = 0;
     if (s->ends[t] == s->ends[t + 1])
         return;
+    moves->steps[move] = (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, 0};
+    moves->apart[move] = one((int)cpu_move(t));
     enable(s, move, 0, m->loc_bit[entry_loc(s->entries[s->ends[t]])]);
     for (unsigned i = s->ends[t]; i < s->ends[t + 1]; i++) {
-        entry_t entry = s->entries[i];
-        unsigned kind = entry_kind(entry);
-        if (kind == E_STORE) {
-            moves->may_write[move] |= m->loc_bit[entry_loc(entry)];
-            continue;
-        }
-        unsigned n = entry_node(m, entry);
-        uint64_t node = UINT64_C(1) << n, open = node & ~s->buffered_fences[t];
-        s->buffered[t] |= node;
-        if (kind == E_FENCE) {
-            s->buffered_fences[t] |= node;
-            continue;
-        }
-        uint64_t remote = m->loc_bit[entry_loc(entry)], local = m->loc_bit[entry_local(entry)];
-        if (KIND(kind) & KINDS_PUT) {
-            s->buffered_puts[t] |= open;
-            moves->nic_write[t] |= remote;
-            moves->may_read[move] |= kind == E_PUT ? local : 0;
-        } else {
-            moves->may_read[move] |= remote;
-            moves->nic_write[t] |= local;
-            if (KIND(kind) & KINDS_RMW) {
-                s->buffered_rmws[t] |= open;
-                moves->nic_write[t] |= remote | m->atomic_bit[n];
-            }
-        }
+        if (entry_kind(s->entries[i]) == E_STORE)
+            may_write(s, move, m->loc_bit[entry_loc(s->entries[i])]);
+        else
+            survey_buffered(s, t, move, s->entries[i]);
     }
-    moves->may_write[move] |= moves->nic_write[t];
-    moves->apart[move] = one((int)cpu_move(t));
 }
 
 /* The move before which the thread, with what it has not yet handed to the NIC, can't get a put (and, if
@@ -121,15 +140,20 @@ struct pair {
     move_set gets; /* reads of gets */
 };
 
+static bool pair_idle(const struct survey *s, const struct qp *qp)
+{
+    return s->ends[qp->fifo + PIPE] == s->ends[qp->fifo + WBL + 1];
+}
+
 static void may_write_remote(struct survey *s, const struct pair *pair, uint64_t loc)
 {
     int move = pair->land_remote != NO_MOVE ? pair->land_remote : pair->fence ? pair->head : pair->sender;
-    s->moves->may_write[move] |= loc;
+    may_write(s, move, loc);
 }
 
 static void may_write_local(struct survey *s, const struct pair *pair, uint64_t loc)
 {
-    s->moves->may_write[pair->land_local != NO_MOVE ? pair->land_local : pair->head] |= loc;
+    may_write(s, pair->land_local != NO_MOVE ? pair->land_local : pair->head, loc);
 }
 
 static void survey_landings(struct survey *s, struct pair *pair)
@@ -145,7 +169,7 @@ static void survey_landings(struct survey *s, struct pair *pair)
         if (!pair->looped)
             s->moves->apart[pair->land_remote] = one((int)cpu_move(t)) | one((int)buffer_move(m, t));
         for (unsigned i = ends[WBR]; i < ends[WBR + 1]; i++) {
-            s->moves->may_write[pair->land_remote] |= m->loc_bit[entry_loc(s->entries[i])];
+            may_write(s, pair->land_remote, m->loc_bit[entry_loc(s->entries[i])]);
             if (entry_kind(s->entries[i]) == E_AW)
                 s->holder[pair->qp->node] = one(pair->land_remote);
         }
@@ -159,8 +183,14 @@ static void survey_landings(struct survey *s, struct pair *pair)
                 add_move(s, (struct step){RULE_LOCAL_LAND, (uint8_t)t, pair->q, (uint16_t)(i - ends[WBL])});
             enable(s, pair->land_local, 0, loc);
         }
-        s->moves->may_write[pair->land_local] |= loc;
+        may_write(s, pair->land_local, loc);
     }
+}
+
+static void block(struct survey *s, unsigned n, int move)
+{
+    s->blocked[n] = (s->blocked_nodes >> n & 1 ? s->blocked[n] : 0) | one(move);
+    s->blocked_nodes |= UINT64_C(1) << n;
 }
 
 /* A get or remote RMW in the pipe: the move that its remote read waits for, a move of its own if nothing
@@ -182,15 +212,15 @@ static int survey_read(struct survey *s, struct pair *pair, entry_t entry, unsig
         if (rmw && !pair->looped)
             s->moves->apart[move] = one((int)cpu_move(t)) | one((int)buffer_move(m, t));
         if (rmw && get_atomics(s->state) >> n & 1)
-            s->blocked[n] |= one(move);
+            block(s, n, move);
         else
             enable(s, move, loc, rmw ? m->atomic_bit[n] : 0);
     }
     if (at == 0)
         pair->head = move;
-    s->moves->may_read[move] |= loc;
+    may_read(s, move, loc);
     if (rmw) {
-        s->moves->may_write[move] |= m->atomic_bit[n];
+        may_write(s, move, m->atomic_bit[n]);
         if (pair->sender == NO_MOVE && !pair->fence)
             pair->sender = move;
         may_write_remote(s, pair, loc);
@@ -219,7 +249,7 @@ static void survey_put(struct survey *s, struct pair *pair, entry_t entry, unsig
         pair->head = pair->put;
     if (pair->sender == NO_MOVE && !pair->fence)
         pair->sender = pair->put;
-    s->moves->may_read[pair->put] |= source;
+    may_read(s, pair->put, source);
     may_write_remote(s, pair, m->loc_bit[entry_loc(entry)]);
 }
 
@@ -247,6 +277,24 @@ static void survey_local_send(struct survey *s, struct pair *pair, entry_t entry
         enable(s, pair->head, 0, 0);
     }
     may_write_local(s, pair, s->m->loc_bit[entry_local(entry)]);
+}
+
+/* A send stops older gets; a local send stops younger puts. */
+static void bind_sends(struct survey *s, const struct pair *pair)
+{
+    const uint16_t *ends = s->ends + pair->qp->fifo;
+    unsigned t = pair->qp->thread, n = pair->qp->node;
+    if (pair->gets) {
+        move_set sends = pair->sender != NO_MOVE ? one(pair->sender)
+                         : pair->fence           ? 0
+                                                 : later_sends(s, t, n, true);
+        for (move_set rest = pair->gets; rest; rest &= rest - 1)
+            s->moves->needs[__builtin_ctzll(rest)] |= sends;
+    }
+    if (ends[PIPE] < ends[WBR] && entry_kind(s->entries[ends[PIPE]]) == E_LW)
+        s->moves->needs[pair->head] |= pair->put_before_fence ? one(pair->put)
+                                       : pair->fence          ? 0
+                                                              : later_sends(s, t, n, false);
 }
 
 static void survey_pair(struct survey *s, unsigned q, struct pair *pair)
@@ -278,16 +326,7 @@ static void survey_pair(struct survey *s, unsigned q, struct pair *pair)
         else if (kind == E_FENCE)
             pair->fence = true;
     }
-    /* A send stops older gets; a local send stops younger puts. */
-    move_set sends = pair->sender != NO_MOVE ? one(pair->sender)
-                     : pair->fence           ? 0
-                                             : later_sends(s, qp->thread, qp->node, true);
-    for (move_set rest = pair->gets; rest; rest &= rest - 1)
-        s->moves->needs[__builtin_ctzll(rest)] |= sends;
-    if (ends[PIPE] < ends[WBR] && entry_kind(s->entries[ends[PIPE]]) == E_LW)
-        s->moves->needs[pair->head] |= pair->put_before_fence ? one(pair->put)
-                                       : pair->fence          ? 0
-                                                              : later_sends(s, qp->thread, qp->node, false);
+    bind_sends(s, pair);
 }
 
 /* --- CPUs --- */
@@ -350,13 +389,12 @@ static void survey_spin(struct survey *s, unsigned t, const struct pair *pairs)
     }
 }
 
-static move_set needed_for_notice(const struct survey *s, unsigned t, const struct pair *pair)
+static move_set needed_for_notice(const struct survey *s, const struct qp *qp, const struct pair *pair)
 {
-    if (pair->land_local != NO_MOVE)
-        return one(pair->land_local);
-    if (pair->head != NO_MOVE)
-        return one(pair->head);
-    return s->buffered[t] >> pair->qp->node & 1 ? one((int)buffer_move(s->m, t)) : 0;
+    int move = pair_idle(s, qp) ? NO_MOVE : pair->land_local != NO_MOVE ? pair->land_local : pair->head;
+    if (move == NO_MOVE && (s->buffered[qp->thread] >> qp->node & 1))
+        move = (int)buffer_move(s->m, qp->thread);
+    return one(move);
 }
 
 static void survey_cpu(struct survey *s, unsigned t, const struct pair *pairs)
@@ -367,8 +405,8 @@ static void survey_cpu(struct survey *s, unsigned t, const struct pair *pairs)
     unsigned move = cpu_move(t), q;
     moves->steps[move] = (struct step){RULE_CPU, (uint8_t)t, NO_QP, 0};
     moves->reads[move] = moves->writes[move] = moves->needs[move] = moves->apart[move] = 0;
-    moves->may_read[move] = local->cpu_reads | local->nic_reads;
-    moves->may_write[move] = local->cpu_writes | local->nic_writes;
+    may_read(s, (int)move, local->cpu_reads | local->nic_reads);
+    may_write(s, (int)move, local->cpu_writes | local->nic_writes);
     switch (local->kind) {
     case OP_END:
         break;
@@ -395,7 +433,7 @@ static void survey_cpu(struct survey *s, unsigned t, const struct pair *pairs)
     case OP_POLL:
     case OP_WAIT:
         q = local->kind == OP_POLL ? local->qp : machine_waits_for(m, s->state, t, local->wid);
-        moves->needs[move] = q == NO_QP ? 0 : needed_for_notice(s, t, &pairs[q]);
+        moves->needs[move] = q == NO_QP ? 0 : needed_for_notice(s, &m->qps[q], &pairs[q]);
         break;
     default: /* mfence */
         moves->needs[move] = one((int)buffer_move(m, t));
@@ -409,41 +447,30 @@ bool find_moves(struct machine *m, const uint8_t *state, struct moves *moves)
 {
     struct pair pairs[m->n_qps + 1];
     struct survey s;
+    if (2 * m->n_threads > MAX_MOVES)
+        return false;
     s.m = m;
     s.state = state;
     s.ends = get_ends(m, state);
     s.entries = get_entries(m, state);
     s.moves = moves;
-    s.overflow = 2 * m->n_threads > MAX_MOVES;
-    if (s.overflow)
-        return false;
-    moves->n = m->n_threads;
+    s.overflow = false;
+    s.blocked_nodes = 0;
+    moves->n = 2 * m->n_threads;
     moves->enabled = moves->spins = 0;
-    memset(s.holder, 0, m->n_nodes * sizeof *s.holder);
-    memset(s.blocked, 0, m->n_nodes * sizeof *s.blocked);
+    memset(moves->readers, 0, m->n_bits * sizeof *moves->readers);
+    memset(moves->writers, 0, m->n_bits * sizeof *moves->writers);
     for (unsigned t = 0; t < m->n_threads; t++)
         survey_buffer(&s, t);
     for (unsigned q = 0; q < m->n_qps; q++)
-        survey_pair(&s, q, &pairs[q]);
-    for (unsigned n = 0; n < m->n_nodes; n++)
+        if (!pair_idle(&s, &m->qps[q]))
+            survey_pair(&s, q, &pairs[q]);
+    for (uint64_t nodes = s.blocked_nodes; nodes; nodes &= nodes - 1) {
+        unsigned n = (unsigned)__builtin_ctzll(nodes);
         for (move_set rest = s.blocked[n]; rest; rest &= rest - 1)
             moves->needs[__builtin_ctzll(rest)] |= s.holder[n];
+    }
     for (unsigned t = 0; t < m->n_threads; t++)
         survey_cpu(&s, t, pairs);
     return !s.overflow;
-}
-
-move_set follows(const struct machine *m, const struct moves *moves, unsigned move)
-{
-    uint64_t reads = moves->reads[move], writes = moves->writes[move];
-    move_set set = 0;
-    if (reads | writes)
-        for (unsigned other = 0; other < moves->n; other++)
-            if ((reads & moves->may_write[other]) |
-                (writes & (moves->may_read[other] | moves->may_write[other])))
-                set |= one((int)other);
-    set &= ~moves->apart[move];
-    if (move < m->n_threads && !(reads & moves->nic_write[move]))
-        set &= ~one((int)buffer_move(m, move)); /* its own stores are forwarded to it */
-    return set | moves->needs[move];
 }

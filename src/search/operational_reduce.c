@@ -14,22 +14,32 @@ static void note(struct log *log, struct step step)
     log->steps[log->n++] = step;
 }
 
-enum effect take(struct worker *w, struct step step)
+static enum effect take_one(struct worker *w, struct step step)
 {
     struct machine *m = w->search->machine;
-    struct step steps[SPIN_STEPS] = {step};
-    unsigned n = 1;
-    if (w->search->reduced && step.rule == RULE_CPU &&
-        local_of(m, w->state, step.thread)->kind == OP_SPIN_BEGIN)
-        n = spin_steps(m, w->state, step.thread, steps);
-    enum effect effect = EFFECT_OK;
-    for (unsigned i = 0; i < n && effect == EFFECT_OK; i++) {
+    if (get_ends(m, w->state)[m->n_fifos] >= w->room)
         worker_reserve(w, state_size(m, w->state));
-        effect = machine_apply(m, w->state, steps[i]);
-        if (w->log.on)
-            note(&w->log, steps[i]);
-    }
+    if (w->log.on)
+        note(&w->log, step);
+    return machine_apply(m, w->state, step);
+}
+
+static enum effect take_spin(struct worker *w, unsigned t)
+{
+    struct step steps[SPIN_STEPS];
+    unsigned n = spin_steps(w->search->machine, w->state, t, steps);
+    enum effect effect = EFFECT_OK;
+    for (unsigned i = 0; i < n && effect == EFFECT_OK; i++)
+        effect = take_one(w, steps[i]);
     return effect;
+}
+
+enum effect take(struct worker *w, struct step step)
+{
+    if (w->search->reduced && step.rule == RULE_CPU &&
+        local_of(w->search->machine, w->state, step.thread)->kind == OP_SPIN_BEGIN)
+        return take_spin(w, step.thread);
+    return take_one(w, step);
 }
 
 /* --- eager steps --- */
@@ -90,90 +100,154 @@ static bool nic_eager(const struct machine *m, const uint8_t *state, unsigned q,
     return false;
 }
 
-static enum effect take_eager_of_thread(struct worker *w, unsigned t, bool *any)
-{
-    const struct machine *m = w->search->machine;
-    enum effect effect = EFFECT_OK;
-    while (effect == EFFECT_OK) {
-        enum rule rule = RULE_CPU;
-        if (flush_eager(m, w->state, t))
-            rule = RULE_FLUSH;
-        else if (!cpu_eager(m, w->state, t))
-            break;
-        effect = take(w, (struct step){(uint8_t)rule, (uint8_t)t, NO_QP, 0});
-        *any = true;
-    }
-    return effect;
-}
-
-static enum effect take_eager(struct worker *w)
+static enum effect take_eager_of_thread(struct worker *w, unsigned t)
 {
     const struct machine *m = w->search->machine;
     enum effect effect = EFFECT_OK;
     for (bool any = true; any && effect == EFFECT_OK;) {
         any = false;
-        for (unsigned t = 0; t < m->n_threads && effect == EFFECT_OK; t++)
-            effect = take_eager_of_thread(w, t, &any);
+        while (effect == EFFECT_OK) {
+            enum rule rule = RULE_CPU;
+            if (flush_eager(m, w->state, t))
+                rule = RULE_FLUSH;
+            else if (!cpu_eager(m, w->state, t))
+                break;
+            effect = take_one(w, (struct step){(uint8_t)rule, (uint8_t)t, NO_QP, 0});
+        }
         struct step step;
-        for (unsigned q = 0; q < m->n_qps && effect == EFFECT_OK; q++)
+        for (unsigned q = m->first_qp[t]; q < m->first_qp[t + 1]; q++)
             while (effect == EFFECT_OK && nic_eager(m, w->state, q, &step)) {
-                effect = take(w, step);
-                any = true;
+                effect = take_one(w, step);
+                any = true; /* there may be a completion to poll now */
             }
     }
     return effect;
 }
 
-/* --- stubborn sets --- */
-
-static move_set closure(const struct machine *m, const struct moves *moves, unsigned first)
+/* What a thread can do eagerly depends on its own store buffer and queue pairs only: those who have taken a step since the
+ * last time are `threads`. */
+static enum effect take_eager(struct worker *w, uint64_t threads)
 {
-    move_set set = (move_set)1 << first, todo = set;
-    while (todo) {
-        unsigned move = (unsigned)__builtin_ctzll(todo);
-        move_set new = follows(m, moves, move) & ~set;
-        set |= new;
-        todo = (todo & (todo - 1)) | new;
-    }
-    return set;
+    enum effect effect = EFFECT_OK;
+    for (; threads && effect == EFFECT_OK; threads &= threads - 1)
+        effect = take_eager_of_thread(w, (unsigned)__builtin_ctzll(threads));
+    return effect;
 }
 
-/* The enabled moves to be explored: the fewest that a closure leaves, but never spin starts alone if there is
- * anything else. */
-static move_set choose(const struct machine *m, const struct moves *moves)
+/* --- stubborn sets --- */
+
+static bool single(move_set set)
 {
-    move_set best = moves->enabled;
+    return set && !(set & (set - 1));
+}
+
+/* Enabled moves that depend on no other, nor on anything that is still to come. */
+static move_set loose_moves(const struct machine *m, const struct moves *moves, move_set follow[MAX_MOVES])
+{
+    move_set loose = 0;
     for (move_set rest = moves->enabled & ~moves->spins; rest; rest &= rest - 1) {
-        move_set set = closure(m, moves, (unsigned)__builtin_ctzll(rest)) & moves->enabled;
+        unsigned move = (unsigned)__builtin_ctzll(rest);
+        follow[move] = follows(m, moves, move);
+        if (!follow[move])
+            loose |= rest & -rest;
+    }
+    return loose;
+}
+
+/* The enabled moves to be explored: the fewest that a closure leaves, but never spin starts alone if there is anything
+ * else. `follow` is known of the enabled moves that don't start a spin iteration. */
+static move_set choose(const struct machine *m, const struct moves *moves, move_set follow[MAX_MOVES])
+{
+    move_set best = moves->enabled, starts = moves->enabled & ~moves->spins, known = starts, closed = 0;
+    move_set closure[MAX_MOVES];
+    for (; starts && !single(best); starts &= starts - 1) {
+        unsigned first = (unsigned)__builtin_ctzll(starts);
+        move_set set = starts & -starts, todo = set;
+        while (todo) {
+            unsigned move = (unsigned)__builtin_ctzll(todo);
+            move_set bit = todo & -todo;
+            if (!(known & bit)) {
+                follow[move] = follows(m, moves, move);
+                known |= bit;
+            }
+            if (closed & bit) {
+                set |= closure[move];
+                todo &= ~closure[move];
+                continue;
+            }
+            move_set new = follow[move] & ~set;
+            set |= new;
+            todo = (todo & ~bit) | new;
+        }
+        closure[first] = set;
+        closed |= starts & -starts;
+        set &= moves->enabled;
         if (__builtin_popcountll(set) < __builtin_popcountll(best))
             best = set;
-        if (__builtin_popcountll(best) == 1)
-            break;
     }
     return best;
 }
 
-enum effect reduce(struct worker *w, unsigned *n_steps)
+/* The later in the list come first, so that no position in a pipe is changed by the removal of an older entry. */
+static enum effect take_all(struct worker *w, const struct moves *moves, move_set set, uint64_t *threads)
+{
+    enum effect effect = EFFECT_OK;
+    for (*threads = 0; set && effect == EFFECT_OK;) {
+        unsigned move = 63u - (unsigned)__builtin_clzll(set);
+        set &= ~((move_set)1 << move);
+        *threads |= UINT64_C(1) << moves->steps[move].thread;
+        effect = take_one(w, moves->steps[move]);
+    }
+    return effect;
+}
+
+/* Whether this worker has lately been in this state, before its loose moves; if not, it now has. */
+static bool been_there(struct worker *w, struct fingerprint print)
+{
+    struct fingerprint *slot = &w->recent[print.low % RECENT];
+    if (slot->high == print.high && slot->low == print.low)
+        return true;
+    *slot = print;
+    return false;
+}
+
+/* The moves that are to be taken at once: `explore` is false; or to be explored: it is true. */
+static move_set next_moves(const struct machine *m, const struct moves *moves, bool *explore)
+{
+    move_set follow[MAX_MOVES];
+    move_set set = loose_moves(m, moves, follow);
+    *explore = !set;
+    if (!set) {
+        set = choose(m, moves, follow);
+        *explore = !single(set) || (set & moves->spins);
+    }
+    return set;
+}
+
+enum effect reduce(struct worker *w, uint64_t threads, unsigned *n_steps, struct fingerprint *print)
 {
     struct machine *m = w->search->machine;
     struct moves moves;
-    for (;;) {
-        enum effect effect = take_eager(w);
+    for (bool first = true;; first = false) {
+        enum effect effect = take_eager(w, threads);
         if (effect != EFFECT_OK)
             return effect;
-        worker_reserve(w, state_size(m, w->state));
+        *print = visited_fingerprint(w->state, state_size(m, w->state));
+        if (first && been_there(w, *print))
+            return EFFECT_DROPPED;
         if (!find_moves(m, w->state, &moves)) {
+            worker_reserve(w, state_size(m, w->state));
             *n_steps = machine_steps(m, w->state, w->steps);
             return EFFECT_OK;
         }
-        move_set set = choose(m, &moves);
-        if (__builtin_popcountll(set) != 1 || (set & moves.spins)) {
-            *n_steps = 0;
-            for (; set; set &= set - 1)
+        bool explore;
+        move_set set = next_moves(m, &moves, &explore);
+        if (explore) {
+            for (*n_steps = 0; set; set &= set - 1)
                 w->steps[(*n_steps)++] = moves.steps[__builtin_ctzll(set)];
             return EFFECT_OK;
         }
-        effect = take(w, moves.steps[__builtin_ctzll(set)]);
+        effect = take_all(w, &moves, set, &threads);
         if (effect != EFFECT_OK)
             return effect;
     }

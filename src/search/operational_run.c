@@ -59,15 +59,14 @@ static void prefer(struct hunt *hunt, struct step *steps, unsigned n)
         }
 }
 
-static void arrive(struct hunt *hunt)
+static void arrive(struct hunt *hunt, uint64_t threads)
 {
     struct worker *w = &hunt->worker;
     unsigned n;
-    if (choose_steps(w, &n) != EFFECT_OK)
+    struct fingerprint print;
+    if (choose_steps(w, threads, &n, &print) != EFFECT_OK || !visited_add(hunt->search.visited, print))
         return;
     size_t size = state_size(hunt->search.machine, w->state);
-    if (!visited_add(hunt->search.visited, visited_fingerprint(w->state, size)))
-        return;
     if (wanted(hunt, n)) {
         hunt->found = true;
         return;
@@ -101,7 +100,7 @@ static void hunt_down(struct hunt *hunt)
 {
     struct worker *w = &hunt->worker;
     if (machine_first(hunt->search.machine, w->state) == EFFECT_OK)
-        arrive(hunt);
+        arrive(hunt, ALL_THREADS >> (64 - hunt->search.machine->n_threads));
     while (hunt->n_stages && !hunt->found && atomic_load(&hunt->search.halted) == DONE) {
         struct stage *stage = &hunt->stages[hunt->n_stages - 1];
         if (stage->next == stage->n_steps) {
@@ -111,8 +110,9 @@ static void hunt_down(struct hunt *hunt)
         worker_reserve(w, stage->size);
         memcpy(w->state, stage->state, stage->size);
         w->log.n = stage->path;
-        if (take(w, stage->steps[stage->next++]) == EFFECT_OK)
-            arrive(hunt);
+        struct step step = stage->steps[stage->next++];
+        if (take(w, step) == EFFECT_OK)
+            arrive(hunt, UINT64_C(1) << step.thread);
     }
     while (hunt->n_stages)
         pop(hunt);

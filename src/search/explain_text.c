@@ -1,6 +1,7 @@
 /* Explanations in words. Each edge of an execution says why it is there. */
 #include "base/arena.h"
 #include "search/explain.h"
+#include "search/explain_words.h"
 
 #include <inttypes.h>
 
@@ -69,24 +70,15 @@ static const char *bare_name(const struct event *e)
     return e->lib == LIB_TSO ? tso_name(e->type) : stamp_name(e->type);
 }
 
-static bool by_node(const struct event *a, const struct event *b)
-{
-    if (a->lib == LIB_TSO)
-        return tso_is_nic(a->type) && tso_is_nic(b->type);
-    return a->type >= S_NLR && a->type <= S_RF && stamp_has_node(b->type);
-}
-
 static const char *program_order(struct arena *arena, const struct event *a, const struct event *b,
                                  bool issued)
 {
     const char *order = a->lib == LIB_TSO               ? (issued ? "issue order" : "observation order")
                         : (issued && !kept_in_hb(a, b)) ? "issue order"
                                                         : "stamp order";
-    if (by_node(a, b))
-        return arena_printf(arena, "program order, which the NIC keeps towards node %u: same-node %s %s→%s",
-                            a->node, order, bare_name(a), bare_name(b));
-    return arena_printf(arena, "program order, which is kept here: %s %s→%s", order, bare_name(a),
-                        bare_name(b));
+    bool towards = a->lib == LIB_TSO ? tso_is_nic(a->type) : a->type >= S_NLR && a->type <= S_RF;
+    return arena_printf(arena, "%s (%s%s %s→%s)", kept_words(arena, a, b), towards ? "same-node " : "", order,
+                        bare_name(a), bare_name(b));
 }
 
 static const char *same_operation(struct arena *arena, const struct event *a)

@@ -3,6 +3,8 @@
 #include "cli/report/why.h"
 
 #include "base/arena.h"
+#include "search/explain_words.h"
+#include "search/reordering.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,24 +15,67 @@ struct teller {
     FILE *out;
     struct arena *arena;
     const struct explanation *e;
-    uint32_t said; /* kinds of edges that were named */
+    uint32_t said;                  /* kinds of edges that were named */
+    uint64_t events[REL_MAX_WORDS]; /* that were named by their stamps */
 };
 
 static const char *const glossary[] = {
-    [EDGE_ISO] = "iso: the halves of one operation, one before the other",
-    [EDGE_RF] = "rf (reads-from): this read takes its value from that write",
-    [EDGE_RB] = "rb (reads-before): this read gets an older value than that write gives, so it comes first",
+    [EDGE_ISO] = "iso: the halves of one operation, in their order",
+    [EDGE_RF] = "rf (reads from): this read takes its value from that write",
+    [EDGE_RB] = "rb (reads before): this read gets an older value than that write gives, so it comes first",
     [EDGE_MO] = "mo (modification order): the order in which a location gets its values",
-    [EDGE_NFO] =
-        "nfo (NIC flush order): of two accesses that the NIC of one queue pair does not overlap, which "
-        "comes first",
+    [EDGE_NFO] = "nfo (NIC flush order): which comes first of two accesses that the NIC does not overlap",
     [EDGE_RAO] = "rao (remote atomics order): the order in which remote atomics towards a node are executed",
-    [EDGE_AR] = "ar (atomicity of remote atomics): one ends before the next begins",
-    [EDGE_PF] = "pf (polls-from): a wait or poll returns only after it",
+    [EDGE_AR] = "ar (atomics before reads): a remote atomic ends before the next one begins",
+    [EDGE_PF] = "pf (polls from): a wait or poll comes after what it waits for",
 };
+
+/* Breaks lines at 100 columns. */
+static void say_wrapped(const struct teller *t, unsigned indent, const char *text)
+{
+    unsigned column = indent;
+    fprintf(t->out, "%*s", (int)indent, "");
+    for (const char *word = text; *word;) {
+        size_t length = strcspn(word, " ");
+        if (column + length > 100 && column > indent) {
+            fprintf(t->out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (word != text) {
+            fputc(' ', t->out);
+            column++;
+        }
+        fwrite(word, 1, length, t->out);
+        column += (unsigned)length;
+        word += length + (word[length] == ' ');
+    }
+    fputc('\n', t->out);
+}
+
+/* The event's line; it is named by its stamp, which the glossary then tells. */
+static const char *named(struct teller *t, unsigned event)
+{
+    bit_set(t->events, event);
+    return explain_event(t->arena, t->e, event);
+}
+
+static bool is_first_of_its_type(const struct teller *t, unsigned event)
+{
+    const struct event *events = t->e->events;
+    for (unsigned i = 0; i < event; i++)
+        if (bit_test(t->events, i) && events[i].type == events[event].type &&
+            (events[i].lib == LIB_LOCK) == (events[event].lib == LIB_LOCK) &&
+            (events[i].lib == LIB_SC) == (events[event].lib == LIB_SC))
+            return false;
+    return true;
+}
 
 static void say_glossary(const struct teller *t)
 {
+    if (t->said)
+        fputs("Words:\n", t->out);
+    for (unsigned i = 0; i < t->e->n_events; i++)
+        if (bit_test(t->events, i) && is_first_of_its_type(t, i))
+            fprintf(t->out, "  %s\n", type_words(t->arena, &t->e->events[i]));
     for (unsigned kind = 0; kind < sizeof glossary / sizeof *glossary; kind++)
         if (t->said >> kind & 1 && glossary[kind])
             fprintf(t->out, "  %s\n", glossary[kind]);
@@ -89,11 +134,11 @@ static void say_because(struct teller *t, const struct cycle_step *step)
     for (unsigned i = 0; i < step->n_because; i++) {
         const struct cycle_step *link = &step->because[i];
         t->said |= UINT32_C(1) << link->edge.kind;
-        fprintf(t->out, "         %s\n           %s\n", explain_event(t->arena, t->e, link->edge.from),
-                explain_edge(t->arena, t->e, link));
+        fprintf(t->out, "         %s\n", named(t, link->edge.from));
+        say_wrapped(t, 11, explain_edge(t->arena, t->e, link));
     }
     unsigned end = step->because[step->n_because - 1].edge.to;
-    fprintf(t->out, "         %s%s\n", explain_event(t->arena, t->e, end), conclusion(step, end));
+    fprintf(t->out, "         %s%s\n", named(t, end), conclusion(step, end));
 }
 
 static void say_candidates(const struct teller *t)
@@ -123,11 +168,82 @@ static void say_cycle(struct teller *t)
     for (unsigned i = 0; i < e->n_cycle; i++) {
         const struct cycle_step *step = &e->cycle[i];
         t->said |= UINT32_C(1) << step->edge.kind;
-        fprintf(t->out, "  %u. %s\n       %s\n", i + 1, explain_event(t->arena, e, step->edge.from),
-                explain_edge(t->arena, e, step));
+        fprintf(t->out, "  %u. %s\n", i + 1, named(t, step->edge.from));
+        say_wrapped(t, 7, explain_edge(t->arena, e, step));
         say_because(t, step);
     }
     fputs("  and so back to 1.\n", t->out);
+}
+
+/* --- allowed --- */
+
+static unsigned count_lost(const struct reordering *r)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < r->n_cycle; i++)
+        n += r->lost[i];
+    return n;
+}
+
+static void say_lost(struct teller *t, const struct reordering *r)
+{
+    unsigned lost = count_lost(r);
+    fprintf(
+        t->out,
+        "Statement by statement this could not happen: each of these would be before the next, and so the "
+        "first before itself.\n%s marked * %s what the machines do not keep:\n",
+        lost == 1 ? "The step" : "The steps", lost == 1 ? "is" : "are");
+    for (unsigned i = 0; i < r->n_cycle; i++) {
+        const struct cycle_step *step = &r->cycle[i];
+        const struct event *a = &t->e->events[step->edge.from], *b = &t->e->events[step->edge.to];
+        fprintf(t->out, "%c %u. %s\n", r->lost[i] ? '*' : ' ', i + 1, named(t, step->edge.from));
+        say_wrapped(t, 7,
+                    r->lost[i]
+                        ? arena_printf(t->arena, "program order, which is not kept: %s", lost_words(a, b))
+                        : explain_edge(t->arena, t->e, step));
+        t->said |= UINT32_C(1) << step->edge.kind;
+    }
+    fputs("  and so back to 1.\n", t->out);
+}
+
+static unsigned width_of(const char *text)
+{
+    unsigned n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static void say_sequence(const struct teller *t, const struct reordering *r)
+{
+    const struct explanation *e = t->e;
+    unsigned width = 0;
+    bool early = false;
+    uint32_t line;
+    for (unsigned i = 0; i < e->n_events; i++) {
+        unsigned w = width_of(e->program->ops->describe(e->program, e->events[i].where, &line));
+        width = w > width ? w : width;
+    }
+    fputs("It can happen in this order:\n", t->out);
+    for (unsigned i = 0; i < e->n_events; i++) {
+        const struct event *event = &e->events[r->sequence[i]];
+        const char *text = e->program->ops->describe(e->program, event->where, &line);
+        fprintf(t->out, "%c %3u. P%u  %s%*s  %s\n", r->early[i] ? '*' : ' ', i + 1, event->thread, text,
+                (int)(width - width_of(text)), "", event_words(t->arena, e->program, event));
+        early |= r->early[i];
+    }
+    if (early)
+        fputs("  (* ahead of something that stands before it in its thread)\n", t->out);
+}
+
+static void say_allowed(struct teller *t)
+{
+    struct reordering r = find_reordering(t->arena, t->e);
+    if (r.n_cycle)
+        say_lost(t, &r);
+    else
+        fputs("Nothing is reordered: it comes about statement by statement.\n", t->out);
+    say_sequence(t, &r);
 }
 
 /* --- all --- */
@@ -137,6 +253,8 @@ static void say_all(struct teller *t, const struct explained_test *explained)
     fprintf(t->out, "%s: %s\n", explained->verdict, explained->outcome);
     if (t->e->verdict == EXPLAINED_FORBIDDEN)
         say_cycle(t);
+    if (t->e->verdict == EXPLAINED_ALLOWED)
+        say_allowed(t);
     say_glossary(t);
 }
 

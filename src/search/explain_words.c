@@ -1,0 +1,214 @@
+/* What events and orders of the program mean, in words (for readers who never saw an order table). Event types
+ * of section 3 and stamps of section 4 mean the same things; a role is what they have in common. */
+#include "search/explain_words.h"
+
+#include "base/arena.h"
+
+#include <inttypes.h>
+
+enum role {
+    LOAD,
+    STORE,
+    LOCKED,
+    FENCE,
+    WAIT,
+    LOCAL_READ,
+    REMOTE_WRITE,
+    ATOMIC_READ,
+    ATOMIC_WRITE,
+    REMOTE_READ,
+    LOCAL_WRITE,
+    REMOTE_FENCE,
+    GLOBAL_FENCE
+};
+
+static enum role role_of(const struct event *e)
+{
+    static const uint8_t of_type[T_TYPES] = {
+        [T_LR] = LOAD,          [T_LW] = STORE,        [T_CAS] = LOCKED,       [T_F] = FENCE,
+        [T_P] = WAIT,           [T_NLR] = LOCAL_READ,  [T_NRW] = REMOTE_WRITE, [T_NAR] = ATOMIC_READ,
+        [T_NAW] = ATOMIC_WRITE, [T_NRR] = REMOTE_READ, [T_NLW] = LOCAL_WRITE,  [T_NF] = REMOTE_FENCE};
+    static const uint8_t of_stamp[S_STAMPS] = {
+        [S_CR] = LOAD,         [S_CW] = STORE,        [S_CAS] = LOCKED,       [S_MF] = FENCE,
+        [S_WT] = WAIT,         [S_NLR] = LOCAL_READ,  [S_NRW] = REMOTE_WRITE, [S_NAR] = ATOMIC_READ,
+        [S_NRR] = REMOTE_READ, [S_NLW] = LOCAL_WRITE, [S_RF] = REMOTE_FENCE,  [S_GF] = GLOBAL_FENCE};
+    return e->lib == LIB_TSO ? of_type[e->type] : of_stamp[e->type];
+}
+
+static bool is_nic(enum role role)
+{
+    return role >= LOCAL_READ && role <= REMOTE_FENCE;
+}
+
+static const char *location_of(const struct program *program, const struct event *e)
+{
+    return e->loc == PROG_NO_LOC ? "the value" : program->locs[e->loc].name;
+}
+
+/* --- events --- */
+
+static const char *lock_words(struct arena *arena, const struct program *program, const struct event *e)
+{
+    const char *name = program->locks[e->object].name;
+    switch (role_of(e)) {
+    case FENCE:
+        return arena_printf(arena, "lock %s is acquired", name);
+    case GLOBAL_FENCE:
+        return arena_printf(arena, "lock %s is released: all is done towards node %u", name, e->node);
+    case REMOTE_FENCE:
+        return arena_printf(arena, "lock %s is released: a fence on the way to node %u", name, e->node);
+    default:
+        return arena_printf(arena, "lock %s is released", name);
+    }
+}
+
+const char *event_words(struct arena *arena, const struct program *program, const struct event *e)
+{
+    const char *loc = location_of(program, e);
+    if (e->lib == LIB_LOCK)
+        return lock_words(arena, program, e);
+    if (e->reads && e->writes)
+        return arena_printf(arena, "%s goes from %" PRId64 " to %" PRId64, loc, (int64_t)e->read,
+                            (int64_t)e->written);
+    switch (role_of(e)) {
+    case STORE:
+        return arena_printf(arena, "%s becomes %" PRId64, loc, (int64_t)e->written);
+    case LOCKED:
+    case FENCE:
+        if (e->writes)
+            return arena_printf(arena, "%s becomes %" PRId64, loc, (int64_t)e->written);
+        if (!e->reads)
+            return "fence";
+        return arena_printf(arena, "reads %s = %" PRId64, loc, (int64_t)e->read);
+    case WAIT:
+        return "returns";
+    case LOCAL_READ:
+        return e->loc == PROG_NO_LOC
+                   ? arena_printf(arena, "the NIC takes the value %" PRId64, (int64_t)e->read)
+                   : arena_printf(arena, "the NIC reads its source, %s = %" PRId64, loc, (int64_t)e->read);
+    case REMOTE_WRITE:
+    case ATOMIC_WRITE:
+        return arena_printf(arena, "on node %u %s becomes %" PRId64, e->node, loc, (int64_t)e->written);
+    case REMOTE_READ:
+    case ATOMIC_READ:
+        return arena_printf(arena, "on node %u the NIC reads %s = %" PRId64, e->node, loc, (int64_t)e->read);
+    case LOCAL_WRITE:
+        return arena_printf(arena, "its result is in local memory, %s = %" PRId64, loc, (int64_t)e->written);
+    case REMOTE_FENCE:
+        return arena_printf(arena, "fence on the way to node %u", e->node);
+    case GLOBAL_FENCE:
+        return arena_printf(arena, "all is done towards node %u", e->node);
+    default:
+        return arena_printf(arena, "reads %s = %" PRId64, loc, (int64_t)e->read);
+    }
+}
+
+/* --- program order that is kept --- */
+
+const char *kept_words(struct arena *arena, const struct event *a, const struct event *b)
+{
+    enum role first = role_of(a), second = role_of(b);
+    if (is_nic(first) && (is_nic(second) || second == GLOBAL_FENCE))
+        return arena_printf(
+            arena, "program order, which is kept between operations towards one node, here %u", a->node);
+    if (first == WAIT)
+        return "program order: what stands behind a wait or poll is done after it";
+    if (first == GLOBAL_FENCE)
+        return "program order: what stands behind a global fence is done after it";
+    if (is_nic(second))
+        return "program order: the NIC begins after what stands before on the CPU";
+    return "program order, which is kept here";
+}
+
+/* --- program order that is not kept --- */
+
+static const char *cpu_goes_on(enum role first)
+{
+    switch (first) {
+    case REMOTE_WRITE:
+    case ATOMIC_WRITE:
+        return "the CPU goes on while the write is on its way, and a wait or poll tells only that it was "
+               "acknowledged, not that it is in memory";
+    case LOCAL_READ:
+        return "the CPU goes on before the NIC has read the source; only a wait or poll tells that it has";
+    case REMOTE_FENCE:
+        return "a remote fence holds back later operations of the NIC, not the CPU";
+    default:
+        return "the CPU goes on while the NIC works; only a wait or poll tells that the result is there";
+    }
+}
+
+static const char *nic_overtakes(enum role first, enum role second)
+{
+    if (second == REMOTE_FENCE)
+        return "a remote fence waits until what stands before it was sent or acknowledged, not until it is "
+               "in "
+               "memory";
+    switch (first) {
+    case REMOTE_READ:
+        return "a later operation may overtake a get on its way";
+    case LOCAL_WRITE:
+        return "a later operation may begin before an earlier one's result is in local memory";
+    case ATOMIC_READ:
+        return "the source of a later put may be read before an earlier atomic is executed";
+    default:
+        return "the source of a later put may be read before an earlier write has landed";
+    }
+}
+
+const char *lost_words(const struct event *a, const struct event *b)
+{
+    enum role first = role_of(a), second = role_of(b);
+    if (is_nic(first) && (is_nic(second) || second == GLOBAL_FENCE) && a->node != b->node)
+        return "operations towards different nodes are not ordered by the network";
+    if (is_nic(first) && is_nic(second))
+        return nic_overtakes(first, second);
+    if (is_nic(first))
+        return cpu_goes_on(first);
+    return "a store waits in the store buffer while later loads and waits go ahead";
+}
+
+/* --- names --- */
+
+static const char *const meanings[] = {
+    [LOAD] = "a load by the CPU",
+    [STORE] = "a store by the CPU, when it reaches memory",
+    [LOCKED] = "an atomic instruction of the CPU",
+    [FENCE] = "a fence of the CPU",
+    [WAIT] = "a wait or poll returns",
+    [LOCAL_READ] = "the NIC reads the source of a put or broadcast",
+    [REMOTE_WRITE] = "a remote write reaches the memory of node n",
+    [ATOMIC_READ] = "a remote atomic reads on node n",
+    [ATOMIC_WRITE] = "the write of a remote atomic reaches the memory of node n",
+    [REMOTE_READ] = "a get reads on node n",
+    [LOCAL_WRITE] = "the result of a get or remote atomic reaches local memory",
+    [REMOTE_FENCE] = "a remote fence towards node n",
+    [GLOBAL_FENCE] = "a global fence: all earlier operations towards node n are done",
+};
+
+static const char *meaning_in_lock(enum role role)
+{
+    switch (role) {
+    case FENCE:
+        return "a lock is acquired";
+    case STORE:
+        return "a weak lock is released";
+    case GLOBAL_FENCE:
+        return "a strong lock is released: all earlier operations towards node n are done";
+    case REMOTE_FENCE:
+        return "a node lock is released: a remote fence towards node n";
+    default:
+        return "a node lock is released: what hands it on reaches the memory of node n";
+    }
+}
+
+const char *type_words(struct arena *arena, const struct event *e)
+{
+    enum role role = role_of(e);
+    const char *meaning = e->lib == LIB_LOCK ? meaning_in_lock(role)
+                          : e->lib == LIB_SC ? "an access to a sequentially consistent location"
+                                             : meanings[role];
+    bool node = is_nic(role) || role == GLOBAL_FENCE || (e->lib == LIB_TSO && role == WAIT);
+    const char *name = e->lib == LIB_TSO ? tso_name(e->type) : stamp_name(e->type);
+    return arena_printf(arena, "%s%s: %s", name, node ? "_n" : "", meaning);
+}

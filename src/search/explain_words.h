@@ -1,0 +1,17 @@
+/* What events and orders of the program mean, in words. */
+#ifndef REMORA_SEARCH_EXPLAIN_WORDS_H
+#define REMORA_SEARCH_EXPLAIN_WORDS_H
+
+#include "model/execution.h"
+
+struct arena;
+
+/* What happens in an event: "the NIC reads its source, x = 1". */
+const char *event_words(struct arena *, const struct program *, const struct event *);
+/* Two events of one thread, a the earlier: why they stay in this order; why they need not. */
+const char *kept_words(struct arena *, const struct event *a, const struct event *b);
+const char *lost_words(const struct event *a, const struct event *b);
+/* What its stamp (event type) stands for: "aNRW_n: a remote write reaches the memory of node n". */
+const char *type_words(struct arena *, const struct event *);
+
+#endif

@@ -1,0 +1,22 @@
+/* What is unusual about an allowed outcome: orders of the program that it shows not to be kept. */
+#ifndef REMORA_SEARCH_REORDERING_H
+#define REMORA_SEARCH_REORDERING_H
+
+#include "search/explain.h"
+
+struct reordering {
+    /* A cycle that the outcome would have if all of program order were kept; steps of program order that is not
+     * are `lost`. Shortest with the fewest of these. Empty: the outcome comes about in program order too. */
+    struct cycle_step *cycle;
+    bool *lost; /* by step */
+    unsigned n_cycle;
+    /* All events, in an order that happens-before allows and that follows program order where it can. */
+    unsigned *sequence;
+    /* By place in the sequence: an event of an earlier call of its thread comes only later. */
+    bool *early;
+};
+
+/* Of an allowed explanation. */
+struct reordering find_reordering(struct arena *, const struct explanation *);
+
+#endif

@@ -363,7 +363,10 @@ bool execution_may_read(const struct execution *x, unsigned r, int w)
         return true;
     if (w == RF_INIT)
         return !bits_meet(row(x->writes, read->loc, x->words), order_before(&x->hb, r, x->words), x->words);
-    return !bit_test(order_after(&x->ib, r, x->words), (unsigned)w) &&
+    if (bit_test(order_after(&x->ib, r, x->words), (unsigned)w))
+        return false;
+    /* An own store may reach the load before it reaches memory, so before what follows the load (rf_i, rf_b). */
+    return !(rf_orders(x, (unsigned)w, r) & IN_HB) ||
            !bit_test(order_after(&x->hb, r, x->words), (unsigned)w);
 }
 

@@ -156,15 +156,18 @@ static enum status explain_outcome(const struct run *run, size_t i, struct arena
     bool in_words = options->why || options->verbose;
     if (!in_words && !options->pictures.dot && !options->pictures.svg)
         return STATUS_HOLDS;
-    struct explained_test explained = explain_test(arena, report->test, report->verdict, &options->judge);
-    if (explained.fault) {
+    struct explained_test *explained = ARENA_NEW(arena, struct explained_test);
+    *explained = explain_test(arena, report->test, report->verdict, &options->judge);
+    if (explained->fault) {
         fprintf(messages, "%s: %s: internal error: wrong explanation: %s\n", command, report->file,
-                explained.fault);
+                explained->fault);
         return STATUS_DISAGREE;
     }
-    if (in_words)
-        report->explanation = why_in_words(arena, &explained);
-    const char *wrong = pictures_write(arena, &options->pictures, i, report->test, &explained);
+    if (in_words && !options->json)
+        report->explanation = why_in_words(arena, explained);
+    if (options->why)
+        report->explained = explained;
+    const char *wrong = pictures_write(arena, &options->pictures, i, report->test, explained);
     if (wrong)
         fprintf(messages, "%s: %s\n", command, wrong);
     return wrong ? STATUS_BAD : STATUS_HOLDS;

@@ -14,7 +14,7 @@ enum status {
     STATUS_FAILS = 1,      /* some test does not */
     STATUS_BAD = 2,        /* bad usage, or a file that can't be read or written */
     STATUS_UNFINISHED = 3, /* stopped by a limit or by the user */
-    STATUS_DISAGREE = 4    /* two engines disagree */
+    STATUS_DISAGREE = 4    /* two engines disagree, or an explanation is wrong */
 };
 
 /* Each takes the command line from its own name on, and returns the exit status. */

@@ -28,15 +28,24 @@ static double now(void)
 }
 
 /* In the order of the states that are printed. */
-static const char *row_text(struct arena *arena, const struct lm_test *test, const struct verdict *verdict,
-                            const struct lm_atom *atoms, unsigned n_atoms, const uint64_t *row)
+static const uint64_t *in_columns(struct arena *arena, const struct verdict *verdict,
+                                  const struct lm_atom *atoms, unsigned n_atoms, const uint64_t *row)
 {
-    const char *text = "";
+    uint64_t *values = ARENA_ARRAY(arena, uint64_t, verdict->n_columns + 1);
     for (unsigned c = 0; c < verdict->n_columns; c++)
         for (unsigned a = 0; a < n_atoms; a++)
             if (same_atom(&verdict->columns[c], &atoms[a]))
-                text = arena_printf(arena, "%s%s%s=%" PRId64 ";", text, c ? " " : "",
-                                    lm_print_atom(arena, test, &atoms[a]), (int64_t)row[a]);
+                values[c] = row[a];
+    return values;
+}
+
+static const char *row_text(struct arena *arena, const struct lm_test *test, const struct verdict *verdict,
+                            const uint64_t *row)
+{
+    const char *text = "";
+    for (unsigned c = 0; c < verdict->n_columns; c++)
+        text = arena_printf(arena, "%s%s%s=%" PRId64 ";", text, c ? " " : "",
+                            lm_print_atom(arena, test, &verdict->columns[c]), (int64_t)row[c]);
     return text;
 }
 
@@ -84,7 +93,9 @@ struct explained_test explain_test(struct arena *arena, const struct lm_test *te
     out.explanation = explain(arena, &query, is_wanted, &question);
     out.fault = explanation_check(arena, &out.explanation);
     out.verdict = verdict_text(arena, test, &out.explanation);
-    if (out.explanation.row)
-        out.outcome = row_text(arena, test, verdict, atoms, n_atoms, out.explanation.row);
+    if (!out.explanation.row)
+        return out;
+    out.row = in_columns(arena, verdict, atoms, n_atoms, out.explanation.row);
+    out.outcome = row_text(arena, test, verdict, out.row);
     return out;
 }

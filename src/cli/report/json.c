@@ -4,6 +4,7 @@
 #include "cli/report/report.h"
 
 #include "base/arena.h"
+#include "cli/report/json.h"
 #include "litmus/litmus.h"
 
 #include <inttypes.h>
@@ -43,8 +44,7 @@ static char *valid_utf8(const char *text)
     return valid;
 }
 
-/* Quoted and escaped, in malloc's memory. */
-static char *quoted(const char *text)
+char *json_quoted(const char *text)
 {
     char *valid = valid_utf8(text);
     json_t *string = json_string(valid);
@@ -58,7 +58,7 @@ static char *quoted(const char *text)
 
 static void print_string(FILE *out, const char *key, const char *text)
 {
-    char *value = quoted(text);
+    char *value = json_quoted(text);
     fprintf(out, "\"%s\":%s,", key, value);
     free(value);
 }
@@ -83,7 +83,7 @@ static char **column_keys(const struct report *report, struct arena *arena)
     const struct verdict *verdict = report->verdict;
     char **keys = xcalloc(verdict->n_columns, sizeof *keys);
     for (unsigned c = 0; c < verdict->n_columns; c++)
-        keys[c] = quoted(lm_print_atom(arena, report->test, &verdict->columns[c]));
+        keys[c] = json_quoted(lm_print_atom(arena, report->test, &verdict->columns[c]));
     return keys;
 }
 
@@ -99,6 +99,20 @@ static void print_states(FILE *out, const char *key, const struct outcomes *stat
         fputc('}', out);
     }
     fputs("],", out);
+}
+
+static void print_explanation(FILE *out, const struct report *report, char *const *keys)
+{
+    const struct explained_test *explained = report->explained;
+    fputs("\"explanation\":{", out);
+    if (explained->row) {
+        fputs("\"outcome\":{", out);
+        for (unsigned c = 0; c < report->verdict->n_columns; c++)
+            fprintf(out, "%s%s:%" PRIu64, c ? "," : "", keys[c], explained->row[c]);
+        fputs("},", out);
+    }
+    json_explanation(out, &explained->explanation);
+    fputs("},", out);
 }
 
 static void print_comparison(FILE *out, const struct verdict *verdict, char *const *keys)
@@ -139,6 +153,8 @@ void report_json(FILE *out, const struct report *report)
             negative, verdict->stuck);
     print_comparison(out, verdict, keys);
     print_states(out, "states", verdict->states, keys, verdict->n_columns);
+    if (report->explained)
+        print_explanation(out, report, keys);
     print_string(out, "hash", hash);
     fprintf(out, "\"explored\":%" PRIu64 ",\"seconds\":%.6f}\n", verdict->explored, verdict->seconds);
     for (unsigned c = 0; c < verdict->n_columns; c++)

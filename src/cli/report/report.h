@@ -2,7 +2,7 @@
 #ifndef REMORA_CLI_REPORT_REPORT_H
 #define REMORA_CLI_REPORT_REPORT_H
 
-#include "search/judge.h"
+#include "cli/explained.h"
 
 #include <stdio.h>
 
@@ -13,6 +13,7 @@ struct report {
     bool verbose;
     /* Text behind the last line of a test, each line of it as it stands; NULL for none. */
     const char *explanation;
+    const struct explained_test *explained; /* for JSON; NULL for none */
 };
 
 /* herd7's layout. */

@@ -13,6 +13,9 @@ READS = ("PUT",)
 REMOTE = ("PUT", "PUTV", "RCAS", "RFAA", "AW", "FENCE")
 
 
+DROPPED = "dropped"  # where a false assume leads: no state, but neither is its predecessor stuck
+
+
 class TooBig(Exception):
     pass
 
@@ -83,7 +86,7 @@ class Machine:
             elif self.complete(state):
                 self.outcomes.add(self.observe(state))
             for s in after:
-                if s not in seen:
+                if s is not DROPPED and s not in seen:
                     seen.add(s)
                     todo.append(s)
             if len(seen) > self.limit:
@@ -131,8 +134,7 @@ class Machine:
         mem, threads, qps, A = state
         for t in range(self.T):
             for s in self.cpu(t, state):
-                if s is not None and s[1][t] is not None:
-                    yield s
+                yield DROPPED if s[1][t] is None else s
             if threads[t][2]:
                 yield self.flush(t, state)
             for n in range(self.N):

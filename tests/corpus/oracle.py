@@ -81,8 +81,14 @@ class TooBig(Exception):
 class Threads:
     """Enumerates what one thread may do, its reads returning any value of their location's domain."""
 
-    def __init__(self, test, domain):
-        self.test, self.domain, self.tso = test, domain, test.arch == "RDMA_TSO"
+    def __init__(self, test, domain, seen):
+        self.test, self.domain, self.tso, self.seen = test, domain, test.arch == "RDMA_TSO", seen
+
+    def note(self, call):
+        """Values written, also by behaviours that then come to wait for something that is not known to come yet."""
+        for s in call.subs:
+            if s.wv is not None:
+                self.seen[s.loc].add(s.wv)
 
     def values(self, loc):
         return sorted(self.domain[loc])
@@ -115,6 +121,7 @@ class Threads:
                 yield from self.step(rest, regs, calls)
         else:
             for call, reg, value in self.call(s, regs):
+                self.note(call)
                 r = regs if reg is None else {**regs, reg: value}
                 yield from self.step(rest, r, calls + [call])
 
@@ -223,30 +230,29 @@ def initial(test):
     return memory
 
 
+def operations(block):
+    """At least as many as the statements that are performed."""
+    return sum(s[1] * operations(s[2]) if s[0] == "repeat" else
+               1 + sum(operations(p) for p in s if isinstance(p, list) and s[0] in ("if", "do")) for s in block)
+
+
 def all_traces(test):
     """Every thread's possible behaviours, the domains of values being grown until they hold."""
     memory = initial(test)
     domain = {x: {v} for x, v in memory.items()}
-    rounds = 0
+    rounds, longest = 0, sum(operations(b) for _, b in test.threads)
     while True:
         per_thread, before = [], {x: len(d) for x, d in domain.items()}
         seen = {x: set(d) for x, d in domain.items()}
         for t in range(len(test.threads)):
-            traces = list(Threads(test, domain).run(t))
+            traces = list(Threads(test, domain, seen).run(t))
             if len(traces) > 200000:
                 raise TooBig(test.name)
             per_thread.append(traces)
-            for calls, _ in traces:
-                for c in calls:
-                    for s in c.subs:
-                        if s.wv is not None:
-                            seen[s.loc].add(s.wv)
         domain = seen
         rounds += 1
-        # A value is computed from values through a chain of writes, each of them performed once.
-        most = sum(max((sum(s.wv is not None for c in calls for s in c.subs) for calls, _ in traces), default=0)
-                   for traces in per_thread)
-        if rounds > most or before == {x: len(d) for x, d in domain.items()}:
+        # A value is computed from values through a chain of operations, each of them performed once.
+        if rounds > longest or before == {x: len(d) for x, d in domain.items()}:
             return per_thread, memory
 
 

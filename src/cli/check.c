@@ -2,13 +2,11 @@
  * line. The output and the exit statuses are those of the litmus-language page. */
 #include "base/arena.h"
 #include "cli/cli.h"
-#include "cli/explained.h"
+#include "cli/details.h"
 #include "cli/inputs.h"
-#include "cli/pictures.h"
 #include "cli/pool.h"
 #include "cli/progress.h"
 #include "cli/report/report.h"
-#include "cli/report/why.h"
 #include "litmus/litmus.h"
 
 #include <errno.h>
@@ -21,12 +19,22 @@ static const char command[] = "remora check";
 
 struct options {
     struct judge_options judge;
-    struct pictures pictures;
-    bool json, verbose, quiet, why;
+    struct details details;
+    bool json, verbose, quiet;
     unsigned jobs; /* 0: not given */
 };
 
-enum { KEY_MAX_STATES = 256, KEY_TIMEOUT, KEY_MEMORY, KEY_NO_REDUCTION, KEY_JSON, KEY_WHY, KEY_DOT, KEY_SVG };
+enum {
+    KEY_MAX_STATES = 256,
+    KEY_TIMEOUT,
+    KEY_MEMORY,
+    KEY_NO_REDUCTION,
+    KEY_JSON,
+    KEY_WHY,
+    KEY_DOT,
+    KEY_SVG,
+    KEY_TRACE
+};
 
 static const struct argp_option option_table[] = {
     {"engine", 'e', "ENGINE", 0, "declarative, operational, or both, which compares them", 1},
@@ -42,6 +50,8 @@ static const struct argp_option option_table[] = {
     {"dot", KEY_DOT, "FILE", 0,
      "Write its execution graph for graphviz (several tests: a folder for their graphs)", 3},
     {"svg", KEY_SVG, "FILE", 0, "Draw its execution graph (needs graphviz's `dot')", 3},
+    {"trace", KEY_TRACE, "full", OPTION_ARG_OPTIONAL,
+     "Show a run with that outcome, step by step; full: all of the state at each step", 3},
     {"verbose", 'v', NULL, 0, "Tell the engine and its work too", 3},
     {"quiet", 'q', NULL, 0, "No warnings and no progress line", 3},
     {0}};
@@ -84,19 +94,25 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->jobs = (unsigned)option_number(state, "jobs", argument, 1, 1024);
         return 0;
     case KEY_WHY:
-        options->why = true;
+        options->details.why = true;
         return 0;
     case KEY_DOT:
-        options->pictures.dot = argument;
+        options->details.pictures.dot = argument;
         return 0;
     case KEY_SVG:
-        options->pictures.svg = argument;
+        options->details.pictures.svg = argument;
+        return 0;
+    case KEY_TRACE:
+        if (argument && strcmp(argument, "full") != 0)
+            argp_error(state, "--trace can be followed by =full, not by =%s", argument);
+        options->details.trace = true;
+        options->details.full_trace = argument != NULL;
         return 0;
     case KEY_JSON:
-        options->json = true;
+        options->json = options->details.json = true;
         return 0;
     case 'v':
-        options->verbose = true;
+        options->verbose = options->details.verbose = true;
         return 0;
     case 'q':
         options->quiet = true;
@@ -147,39 +163,15 @@ static enum status larger(enum status a, enum status b)
     return a > b ? a : b;
 }
 
-/* In words for the report, and as pictures. An explanation that does not stand up to its check is not shown.
- */
-static enum status explain_outcome(const struct run *run, size_t i, struct arena *arena,
-                                   struct report *report, FILE *messages)
-{
-    const struct options *options = &run->options;
-    bool in_words = options->why || options->verbose;
-    if (!in_words && !options->pictures.dot && !options->pictures.svg)
-        return STATUS_HOLDS;
-    struct explained_test *explained = ARENA_NEW(arena, struct explained_test);
-    *explained = explain_test(arena, report->test, report->verdict, &options->judge);
-    if (explained->fault) {
-        fprintf(messages, "%s: %s: internal error: wrong explanation: %s\n", command, report->file,
-                explained->fault);
-        return STATUS_DISAGREE;
-    }
-    if (in_words && !options->json)
-        report->explanation = why_in_words(arena, explained);
-    if (options->why)
-        report->explained = explained;
-    const char *wrong = pictures_write(arena, &options->pictures, i, report->test, explained);
-    if (wrong)
-        fprintf(messages, "%s: %s\n", command, wrong);
-    return wrong ? STATUS_BAD : STATUS_HOLDS;
-}
-
 static enum status check_test(const struct run *run, size_t i, struct arena *arena,
                               const struct lm_test *test, FILE *out, FILE *messages)
 {
     struct verdict verdict = judge(arena, test, &run->options.judge);
     struct report report = {
         .file = run->inputs.files[i], .test = test, .verdict = &verdict, .verbose = run->options.verbose};
-    enum status status = larger(status_of(&verdict), explain_outcome(run, i, arena, &report, messages));
+    enum status details =
+        details_tell(&run->options.details, i, arena, &run->options.judge, &report, messages);
+    enum status status = larger(status_of(&verdict), details);
     if (run->options.json)
         report_json(out, &report);
     else
@@ -304,12 +296,13 @@ int check_main(int argc, char **argv)
     struct arena *arena = arena_new();
     run.inputs = inputs_find(arena, command, argv + first, (size_t)(argc - first));
     if (!read_standard_input(&run, arena) ||
-        !pictures_prepare(arena, command, &run.options.pictures, &run.inputs))
+        !pictures_prepare(arena, command, &run.options.details.pictures, &run.inputs))
         return STATUS_BAD;
     run.outcomes = xcalloc(run.inputs.count, sizeof *run.outcomes);
     run.stop = interrupt_flag();
     run.options.judge.limits.stop = run.stop;
     run.options.judge.limits.progress = &run.explored;
+    run.options.details.color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
     unsigned workers = share_threads(&run);
     enum status status = check_all(&run, workers);
     free(run.outcomes);

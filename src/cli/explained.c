@@ -39,8 +39,8 @@ static const uint64_t *in_columns(struct arena *arena, const struct verdict *ver
     return values;
 }
 
-static const char *row_text(struct arena *arena, const struct lm_test *test, const struct verdict *verdict,
-                            const uint64_t *row)
+const char *outcome_text(struct arena *arena, const struct lm_test *test, const struct verdict *verdict,
+                         const uint64_t *row)
 {
     const char *text = "";
     for (unsigned c = 0; c < verdict->n_columns; c++)
@@ -96,6 +96,6 @@ struct explained_test explain_test(struct arena *arena, const struct lm_test *te
     if (!out.explanation.row)
         return out;
     out.row = in_columns(arena, verdict, atoms, n_atoms, out.explanation.row);
-    out.outcome = row_text(arena, test, verdict, out.row);
+    out.outcome = outcome_text(arena, test, verdict, out.row);
     return out;
 }

@@ -18,4 +18,7 @@ struct explained_test {
 struct explained_test explain_test(struct arena *, const struct lm_test *, const struct verdict *,
                                    const struct judge_options *);
 
+/* A row of the verdict's states, in one line: `0:r0=0; x=1;`. */
+const char *outcome_text(struct arena *, const struct lm_test *, const struct verdict *, const uint64_t *row);
+
 #endif

@@ -5,6 +5,8 @@
 
 #include "base/arena.h"
 #include "cli/report/json.h"
+#include "cli/report/trace.h"
+#include "cli/traced.h"
 #include "litmus/litmus.h"
 
 #include <inttypes.h>
@@ -155,6 +157,11 @@ void report_json(FILE *out, const struct report *report)
     print_states(out, "states", verdict->states, keys, verdict->n_columns);
     if (report->explained)
         print_explanation(out, report, keys);
+    if (report->traced && report->traced->run) {
+        fputs("\"trace\":", out);
+        trace_json(out, report->traced->run, report->traced->program);
+        fputc(',', out);
+    }
     print_string(out, "hash", hash);
     fprintf(out, "\"explored\":%" PRIu64 ",\"seconds\":%.6f}\n", verdict->explored, verdict->seconds);
     for (unsigned c = 0; c < verdict->n_columns; c++)

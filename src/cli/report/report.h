@@ -2,9 +2,12 @@
 #ifndef REMORA_CLI_REPORT_REPORT_H
 #define REMORA_CLI_REPORT_REPORT_H
 
-#include "cli/explained.h"
+#include "search/judge.h"
 
 #include <stdio.h>
+
+struct explained_test;
+struct traced;
 
 struct report {
     const char *file;
@@ -13,7 +16,9 @@ struct report {
     bool verbose;
     /* Text behind the last line of a test, each line of it as it stands; NULL for none. */
     const char *explanation;
-    const struct explained_test *explained; /* for JSON; NULL for none */
+    /* For JSON; NULL for none. */
+    const struct explained_test *explained;
+    const struct traced *traced;
 };
 
 /* herd7's layout. */

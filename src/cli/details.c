@@ -1,0 +1,94 @@
+/* Explanations, pictures and runs, put together (see details.h). */
+#include "cli/details.h"
+
+#include "base/arena.h"
+#include "cli/report/trace.h"
+#include "cli/report/why.h"
+#include "cli/traced.h"
+
+#include <stdlib.h>
+
+struct teller {
+    const struct details *details;
+    struct arena *arena;
+    const struct judge_options *options;
+    struct report *report;
+    FILE *text, *messages;
+};
+
+/* An explanation that does not stand up to its check is not shown. */
+static enum status explain_outcome(struct teller *t, size_t i)
+{
+    const struct details *details = t->details;
+    struct report *report = t->report;
+    struct explained_test *explained = ARENA_NEW(t->arena, struct explained_test);
+    *explained = explain_test(t->arena, report->test, report->verdict, t->options);
+    if (explained->fault) {
+        fprintf(t->messages, "remora check: %s: internal error: wrong explanation: %s\n", report->file,
+                explained->fault);
+        return STATUS_DISAGREE;
+    }
+    report->explained = explained;
+    if (details->why || details->verbose)
+        fputs(why_in_words(t->arena, explained), t->text);
+    const char *wrong = pictures_write(t->arena, &details->pictures, i, report->test, explained);
+    if (wrong)
+        fprintf(t->messages, "remora check: %s\n", wrong);
+    return wrong ? STATUS_BAD : STATUS_HOLDS;
+}
+
+static void show_run(const struct teller *t, const struct traced *traced, const char *title)
+{
+    struct trace_style style = {.full = t->details->full_trace, .color = t->details->color};
+    if (!traced->run) {
+        fprintf(t->text, "%s: none was found: %s\n", title, traced->why_none);
+        return;
+    }
+    fprintf(t->text, "%s%s%s, %u steps\n", title, traced->outcome ? " with " : "",
+            traced->outcome ? traced->outcome : "", traced->run->n_steps);
+    trace_text(t->text, traced->run, &style);
+}
+
+static void trace_outcome(struct teller *t)
+{
+    struct report *report = t->report;
+    struct traced *traced = ARENA_NEW(t->arena, struct traced);
+    *traced = trace_test(t->arena, report->test, report->verdict, t->options, report->explained);
+    report->traced = traced;
+    show_run(t, traced, "A run");
+}
+
+static enum status tell(struct teller *t, size_t i)
+{
+    const struct details *details = t->details;
+    bool pictures = details->pictures.dot || details->pictures.svg;
+    enum status status = STATUS_HOLDS;
+    if (details->why || details->verbose || details->trace || pictures)
+        status = explain_outcome(t, i);
+    if (details->trace)
+        trace_outcome(t);
+    if (t->report->verdict->stuck && details->verbose && !details->json) {
+        struct traced stuck = trace_stuck(t->arena, t->report->test, t->options);
+        show_run(t, &stuck, "A run that gets stuck");
+    }
+    if (!details->why)
+        t->report->explained = NULL;
+    return status;
+}
+
+enum status details_tell(const struct details *details, size_t i, struct arena *arena,
+                         const struct judge_options *options, struct report *report, FILE *messages)
+{
+    char *text;
+    size_t length;
+    struct teller t = {details, arena, options, report, open_memstream(&text, &length), messages};
+    if (!t.text)
+        out_of_memory();
+    enum status status = tell(&t, i);
+    if (fclose(t.text) != 0)
+        out_of_memory();
+    if (length && !details->json)
+        report->explanation = arena_strndup(arena, text, length);
+    free(text);
+    return status;
+}

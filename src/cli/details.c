@@ -41,10 +41,10 @@ static void show_run(const struct teller *t, const struct traced *traced, const 
 {
     struct trace_style style = {.full = t->details->full_trace, .color = t->details->color};
     if (!traced->run) {
-        fprintf(t->text, "%s: none was found: %s\n", title, traced->why_none);
+        fprintf(t->text, "%s: not found: %s\n", title, traced->why_none);
         return;
     }
-    fprintf(t->text, "%s%s%s, %u steps\n", title, traced->outcome ? " with " : "",
+    fprintf(t->text, "%s%s%s (%u steps)\n", title, traced->outcome ? " with " : "",
             traced->outcome ? traced->outcome : "", traced->run->n_steps);
     trace_text(t->text, traced->run, &style);
 }

@@ -7,6 +7,7 @@
 #include "search/condition.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 struct question {
@@ -49,6 +50,15 @@ const char *outcome_text(struct arena *arena, const struct lm_test *test, const 
     return text;
 }
 
+/* What outcomes are looked for: the condition without its quantifier. */
+static const char *proposition_text(struct arena *arena, const struct lm_test *test)
+{
+    const char *text = lm_print_cond(arena, test), *proposition = strchr(text, '(');
+    if (!proposition)
+        return text;
+    return test->quantifier == LM_FORALL ? arena_printf(arena, "~%s", proposition) : proposition;
+}
+
 static const char *model_name(const struct lm_test *test)
 {
     return test->arch == LM_RDMA_TSO ? "RDMA-TSO" : "RDMA-WAIT";
@@ -78,7 +88,7 @@ struct explained_test explain_test(struct arena *arena, const struct lm_test *te
     struct lm_atom *atoms;
     unsigned n_atoms = observed_atoms(arena, test, options->all_state, &atoms);
     struct compiled client = compile_test(arena, test, LEVEL_CLIENT, options->all_state);
-    struct explained_test out = {.outcome = lm_print_cond(arena, test)};
+    struct explained_test out = {.outcome = proposition_text(arena, test)};
     out.explanation.verdict = EXPLAINED_UNKNOWN;
     out.verdict = client.program ? "Not explained: interrupted" : client.why;
     if (!client.program || verdict->completion == INTERRUPTED)

@@ -25,7 +25,7 @@ const char *rule_name(enum rule rule)
 
 static const char *name(const struct machine *m, unsigned loc)
 {
-    return m->program->locs[loc].name;
+    return loc < m->n_locs ? m->program->locs[loc].name : ""; /* not every entry has a location */
 }
 
 static void print_entry(FILE *out, const struct machine *m, entry_t entry)
@@ -92,7 +92,6 @@ static const char *statement(const struct machine *m, const struct local *local)
 
 static void print_result(FILE *out, const struct machine *m, const uint8_t *before, const struct local *local)
 {
-    uint64_t old = machine_value(m, get_memory(m, before)[local->loc]);
     switch (local->kind) {
     case OP_LOAD:
         fprintf(out, ": reads %s = %" PRIu64, name(m, local->loc),
@@ -101,7 +100,8 @@ static void print_result(FILE *out, const struct machine *m, const uint8_t *befo
     case OP_CAS:
     case OP_FAA:
     case OP_XCHG:
-        fprintf(out, ": finds %s = %" PRIu64, name(m, local->loc), old);
+        fprintf(out, ": finds %s = %" PRIu64, name(m, local->loc),
+                machine_value(m, get_memory(m, before)[local->loc]));
         break;
     case OP_AWAIT:
         for (unsigned i = 0; i < local->n_any; i++)

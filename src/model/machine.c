@@ -12,8 +12,10 @@ static void find_qps(struct machine *m, struct arena *arena)
     const struct program *p = m->program;
     m->qp_of = ARENA_ARRAY(arena, uint16_t, m->n_threads * m->n_nodes);
     m->first_qp = ARENA_ARRAY(arena, uint16_t, m->n_threads + 1);
+    m->buffer = ARENA_ARRAY(arena, uint16_t, m->n_threads + 1);
     m->qps = ARENA_ARRAY(arena, struct qp, m->n_threads * m->n_nodes);
     for (unsigned t = 0; t < m->n_threads; t++) {
+        m->buffer[t] = (uint16_t)(t + 3 * m->n_qps);
         uint64_t nodes = p->ops->future(p, t, 0)->nic_nodes;
         for (unsigned n = 0; n < m->n_nodes; n++) {
             uint16_t *of = &m->qp_of[t * m->n_nodes + n];
@@ -22,7 +24,7 @@ static void find_qps(struct machine *m, struct arena *arena)
                 continue;
             *of = (uint16_t)m->n_qps;
             m->qps[m->n_qps] = (struct qp){
-                .fifo = (uint16_t)(m->n_threads + 3 * m->n_qps), .thread = (uint8_t)t, .node = (uint8_t)n};
+                .fifo = (uint16_t)(t + 1 + 3 * m->n_qps), .thread = (uint8_t)t, .node = (uint8_t)n};
             m->n_qps++;
         }
         m->first_qp[t + 1] = (uint16_t)m->n_qps;
@@ -146,8 +148,9 @@ bool machine_complete(const struct machine *m, const uint8_t *state)
     for (unsigned t = 0; t < m->n_threads; t++)
         if (local_of(m, state, t)->kind != OP_END)
             return false;
-    if (ends[m->n_threads] != 0)
-        return false;
+    for (unsigned t = 0; t < m->n_threads; t++)
+        if (ends[m->buffer[t]] != ends[m->buffer[t] + 1])
+            return false;
     for (unsigned q = 0; q < m->n_qps; q++) {
         const uint16_t *end = ends + m->qps[q].fifo;
         if (end[PIPE] != end[WBL])

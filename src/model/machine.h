@@ -6,7 +6,7 @@
  *   locals    uint32 × threads  the thread's program point and live registers, interned (machine_locals.c)
  *   memory    uint16 × locs     M, as numbers of interned values
  *   ends      uint16 × (F + 1)  where each of the F FIFOs ends in `entries` (the first is always 0)
- *   entries   uint64 × ends[F]  B[0] … B[T-1], then pipe, wbR, wbL of each queue pair in use
+ *   entries   uint64 × ends[F]  for each thread B, then pipe, wbR, wbL of each queue pair that it can use
  *
  * Equal states are equal byte strings. A work id travels in the entries of an operation up to its completion
  * notice, so that `wait` can be decided by the state alone. */
@@ -112,6 +112,7 @@ struct machine {
     int mutant;              /* enum mutant; NO_MUTANT in ordinary builds */
     unsigned blocked_by[14]; /* with mutants: the kinds of older pipe entries that stop a rule */
     struct qp *qps;          /* those of one thread side by side: */
+    uint16_t *buffer;        /* thread t: the FIFO that is B[t]; those of its queue pairs follow */
     uint16_t *first_qp;      /* thread t's are first_qp[t] to first_qp[t + 1] - 1 */
     uint16_t *qp_of;         /* [thread * n_nodes + node] */
     uint8_t *loc_node;
@@ -245,6 +246,12 @@ static inline size_t state_size(const struct machine *m, const uint8_t *state)
 static inline unsigned rule_fifo(unsigned rule)
 {
     return rule == RULE_LOCAL_LAND ? WBL : rule == RULE_PUT_LAND || rule == RULE_ATOMIC_LAND ? WBR : PIPE;
+}
+
+/* Where B[t] begins and ends among the entries. */
+static inline const uint16_t *buffer_of(const struct machine *m, const uint8_t *state, unsigned thread)
+{
+    return get_ends(m, state) + m->buffer[thread];
 }
 
 /* The thread's local state. */

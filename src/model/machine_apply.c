@@ -106,7 +106,7 @@ static enum effect cpu(struct machine *m, uint8_t *state, unsigned t)
     case OP_RFENCE:
         if (get_ends(m, state)[m->n_fifos] >= MAX_ENTRIES)
             return EFFECT_FULL;
-        append(m, state, t, local->entry);
+        append(m, state, m->buffer[t], local->entry);
         return move_on(m, state, t, 0);
     default: /* mfence, the start of a spin iteration */
         return move_on(m, state, t, 0);
@@ -115,9 +115,9 @@ static enum effect cpu(struct machine *m, uint8_t *state, unsigned t)
 
 static void flush(struct machine *m, uint8_t *state, struct step step)
 {
-    unsigned t = step.thread, at = get_ends(m, state)[t] + step.at;
+    unsigned t = step.thread, at = buffer_of(m, state, t)[0] + step.at;
     entry_t entry = get_entries(m, state)[at];
-    remove_at(m, state, t, at);
+    remove_at(m, state, m->buffer[t], at);
     if (entry_kind(entry) == E_STORE)
         state_memory(m, state)[entry_loc(entry)] = (uint16_t)entry_v(entry);
     else

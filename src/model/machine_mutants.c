@@ -178,7 +178,7 @@ static bool poll_enabled(const struct machine *m, const uint8_t *state, const st
 bool mutant_cpu_enabled(const struct machine *m, const uint8_t *state, unsigned t, bool is)
 {
     const struct local *local = local_of(m, state, t);
-    bool drained = get_ends(m, state)[t] == get_ends(m, state)[t + 1];
+    bool drained = buffer_of(m, state, t)[0] == buffer_of(m, state, t)[1];
     switch (local->kind) {
     case OP_LOAD:
         return is && (m->mutant != M_LOAD_WAITS || drained);
@@ -208,14 +208,14 @@ bool mutant_cpu_enabled(const struct machine *m, const uint8_t *state, unsigned 
 /* Flushes of other entries than the oldest. */
 unsigned mutant_flushes(const struct machine *m, const uint8_t *state, unsigned t, struct step *steps)
 {
-    const uint16_t *ends = get_ends(m, state);
+    const uint16_t *ends = buffer_of(m, state, t);
     unsigned n = 0, older = 0;
-    for (unsigned i = ends[t]; i < ends[t + 1]; i++) {
+    for (unsigned i = ends[0]; i < ends[1]; i++) {
         unsigned kind = KIND(entry_kind(get_entries(m, state)[i]));
         bool passes = (m->mutant == M_FLUSH_NOT_OLDEST && kind == KIND(E_STORE)) ||
                       (m->mutant == M_FLUSH_NIC_FIRST && kind != KIND(E_STORE) && older == KIND(E_STORE));
         if (older && passes)
-            steps[n++] = (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, (uint16_t)(i - ends[t])};
+            steps[n++] = (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, (uint16_t)(i - ends[0])};
         older |= kind;
     }
     return n;

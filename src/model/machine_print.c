@@ -168,7 +168,7 @@ void print_step(FILE *out, const struct machine *m, const uint8_t *before, struc
     if (step.rule == RULE_CPU) {
         print_cpu_step(out, m, before, step.thread);
     } else if (step.rule == RULE_FLUSH) {
-        entry_t entry = get_entries(m, before)[get_ends(m, before)[step.thread] + step.at];
+        entry_t entry = get_entries(m, before)[buffer_of(m, before, step.thread)[0] + step.at];
         fputs("flush: ", out);
         print_entry(out, m, entry);
         if (entry_kind(entry) == E_STORE)
@@ -218,7 +218,7 @@ void print_state(FILE *out, const struct machine *m, const uint8_t *state)
             fprintf(out, "node %u: a remote RMW is under way\n", n);
     for (unsigned t = 0; t < m->n_threads; t++) {
         fprintf(out, "P%u next: %s", t, statement(m, local_of(m, state, t)));
-        print_fifo(out, m, state, t, "  store buffer");
+        print_fifo(out, m, state, m->buffer[t], "  store buffer");
         fputc('\n', out);
     }
     for (unsigned q = 0; q < m->n_qps; q++)

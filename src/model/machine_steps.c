@@ -50,9 +50,9 @@ unsigned machine_nic_steps(const struct machine *m, const uint8_t *state, unsign
 
 unsigned machine_load(const struct machine *m, const uint8_t *state, unsigned t, unsigned loc)
 {
-    const uint16_t *ends = get_ends(m, state);
+    const uint16_t *ends = buffer_of(m, state, t);
     const entry_t *entries = get_entries(m, state);
-    for (unsigned i = ends[t + 1]; i-- > ends[t] && !MUTANT(m, M_LOAD_NOT_FORWARDED);)
+    for (unsigned i = ends[1]; i-- > ends[0] && !MUTANT(m, M_LOAD_NOT_FORWARDED);)
         if (entry_kind(entries[i]) == E_STORE && entry_loc(entries[i]) == loc)
             return entry_v(entries[i]);
     return get_memory(m, state)[loc];
@@ -82,10 +82,10 @@ static bool same_id(const struct machine *m, entry_t entry, unsigned wid)
 /* Nodes towards which an RDMA operation with this id is still in B. */
 static uint64_t buffered_nodes(const struct machine *m, const uint8_t *state, unsigned t, unsigned wid)
 {
-    const uint16_t *ends = get_ends(m, state);
+    const uint16_t *ends = buffer_of(m, state, t);
     const entry_t *entries = get_entries(m, state);
     uint64_t nodes = 0;
-    for (unsigned i = ends[t]; i < ends[t + 1] && !MUTANT(m, M_WAIT_IGNORES_BUFFER); i++)
+    for (unsigned i = ends[0]; i < ends[1] && !MUTANT(m, M_WAIT_IGNORES_BUFFER); i++)
         if (entry_kind(entries[i]) != E_STORE && same_id(m, entries[i], wid))
             nodes |= UINT64_C(1) << entry_node(m, entries[i]);
     return nodes;
@@ -116,7 +116,7 @@ unsigned machine_waits_for(const struct machine *m, const uint8_t *state, unsign
 static bool cpu_enabled(const struct machine *m, const uint8_t *state, unsigned t)
 {
     const struct local *local = local_of(m, state, t);
-    const uint16_t *ends = get_ends(m, state);
+    const uint16_t *ends = buffer_of(m, state, t);
     switch (local->kind) {
     case OP_END:
         return false;
@@ -124,7 +124,7 @@ static bool cpu_enabled(const struct machine *m, const uint8_t *state, unsigned 
     case OP_FAA:
     case OP_XCHG:
     case OP_MFENCE:
-        return ends[t] == ends[t + 1];
+        return ends[0] == ends[1];
     case OP_AWAIT:
         return await_enabled(m, state, local);
     case OP_POLL:
@@ -156,12 +156,12 @@ unsigned machine_steps_bound(const struct machine *m, const uint8_t *state)
 
 unsigned machine_steps(const struct machine *m, const uint8_t *state, struct step *steps)
 {
-    const uint16_t *ends = get_ends(m, state);
     unsigned n = 0;
     for (unsigned t = 0; t < m->n_threads; t++) {
         if (machine_cpu_enabled(m, state, t))
             steps[n++] = (struct step){RULE_CPU, (uint8_t)t, NO_QP, 0};
-        if (ends[t] < ends[t + 1])
+        const uint16_t *ends = buffer_of(m, state, t);
+        if (ends[0] < ends[1])
             steps[n++] = (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, 0};
 #ifdef REMORA_MUTANTS
         n += mutant_flushes(m, state, t, steps + n);

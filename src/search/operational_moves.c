@@ -98,12 +98,13 @@ static void survey_buffer(struct survey *s, unsigned t)
     s->buffered_puts[t] = s->buffered_rmws[t] = s->buffered_fences[t] = s->buffered[t] = 0;
     moves->nic_write[t] = 0;
     moves->reads[move] = moves->writes[move] = moves->needs[move] = 0;
-    if (s->ends[t] == s->ends[t + 1])
+    const uint16_t *ends = buffer_of(m, s->state, t);
+    if (ends[0] == ends[1])
         return;
     moves->steps[move] = (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, 0};
     moves->apart[move] = one((int)cpu_move(t));
-    enable(s, move, 0, m->loc_bit[entry_loc(s->entries[s->ends[t]])]);
-    for (unsigned i = s->ends[t]; i < s->ends[t + 1]; i++) {
+    enable(s, move, 0, m->loc_bit[entry_loc(s->entries[ends[0]])]);
+    for (unsigned i = ends[0]; i < ends[1]; i++) {
         if (entry_kind(s->entries[i]) == E_STORE)
             may_write(s, move, m->loc_bit[entry_loc(s->entries[i])]);
         else
@@ -360,7 +361,7 @@ unsigned spin_steps(struct machine *m, const uint8_t *state, unsigned t, struct 
     if (read->kind == OP_LOAD)
         return 2;
     const uint16_t *ends = get_ends(m, state), *pair = ends + m->qps[read->qp].fifo;
-    if (ends[t] < ends[t + 1] || pair[WBR] < pair[WBR + 1])
+    if (buffer_of(m, state, t)[0] < buffer_of(m, state, t)[1] || pair[WBR] < pair[WBR + 1])
         return 0;
     for (unsigned i = pair[PIPE]; i < pair[WBR]; i++)
         if (KIND(entry_kind(get_entries(m, state)[i])) & STOPS_OTHERS)
@@ -379,7 +380,7 @@ static void survey_spin(struct survey *s, unsigned t, const struct pair *pairs)
     if (spin_steps(s->m, s->state, t, steps)) {
         uint64_t loc = !read ? 0 : s->m->loc_bit[read->loc];
         enable(s, move, loc, 0);
-    } else if (s->ends[t] < s->ends[t + 1]) {
+    } else if (buffer_of(s->m, s->state, t)[0] < buffer_of(s->m, s->state, t)[1]) {
         s->moves->needs[move] = one((int)buffer_move(s->m, t));
     } else {
         const struct pair *pair = &pairs[read->qp];
@@ -416,7 +417,7 @@ static void survey_cpu(struct survey *s, unsigned t, const struct pair *pairs)
     case OP_CAS:
     case OP_FAA:
     case OP_XCHG:
-        if (s->ends[t] == s->ends[t + 1])
+        if (buffer_of(m, s->state, t)[0] == buffer_of(m, s->state, t)[1])
             enable(s, (int)move, local->reads, local->writes);
         else
             moves->needs[move] = one((int)buffer_move(m, t));

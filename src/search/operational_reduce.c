@@ -65,8 +65,8 @@ static bool cpu_eager(const struct machine *m, const uint8_t *state, unsigned t)
 
 static bool flush_eager(const struct machine *m, const uint8_t *state, unsigned t)
 {
-    const uint16_t *ends = get_ends(m, state);
-    return ends[t] < ends[t + 1] && entry_kind(get_entries(m, state)[ends[t]]) != E_STORE;
+    const uint16_t *ends = buffer_of(m, state, t);
+    return ends[0] < ends[1] && entry_kind(get_entries(m, state)[ends[0]]) != E_STORE;
 }
 
 /* Rules 1 and 5 always, 3 and 12 unless they stop an older get. */

@@ -265,7 +265,7 @@ static uint32_t origin(struct origins *origins, const uint8_t *before, const uin
         return cpu_origin(origins, before, next, step.thread);
     const uint16_t *old = get_ends(m, before), *new = get_ends(m, next);
     if (step.rule == RULE_FLUSH) {
-        size_t at = old[step.thread] + step.at;
+        size_t at = buffer_of(m, before, step.thread)[0] + step.at;
         entry_t entry = get_entries(m, before)[at];
         uint32_t where = origin_remove(origins, at);
         if (entry_kind(entry) != E_STORE)

@@ -17,11 +17,11 @@ bool only_spins(const struct machine *m, const uint8_t *state, const struct step
 
 static unsigned steps_of(const struct machine *m, const uint8_t *state, unsigned t, struct step *steps)
 {
-    const uint16_t *ends = get_ends(m, state);
+    const uint16_t *ends = buffer_of(m, state, t);
     unsigned n = 0;
     if (machine_cpu_enabled(m, state, t))
         steps[n++] = (struct step){RULE_CPU, (uint8_t)t, NO_QP, 0};
-    if (ends[t] < ends[t + 1])
+    if (ends[0] < ends[1])
         steps[n++] = (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, 0};
     for (unsigned q = 0; q < m->n_qps; q++)
         if (m->qps[q].thread == t)

@@ -220,7 +220,7 @@ void worker_start(struct worker *w, struct search *search)
     w->outcomes = outcomes_new(query->n_observables);
     w->stuck = outcomes_new(query->n_observables + search->machine->n_threads);
     w->row = xcalloc(query->n_observables + search->machine->n_threads, sizeof *w->row);
-    w->recent = xcalloc(RECENT, sizeof *w->recent);
+    w->moves = moves_new(search->machine);
     worker_reserve(w, machine_first_size(search->machine));
 }
 
@@ -232,6 +232,7 @@ void worker_free(struct worker *w)
     free(w->row);
     free(w->log.steps);
     free(w->recent);
+    moves_free(w->moves);
 }
 
 static void add_all(struct outcomes *to, const struct outcomes *from)

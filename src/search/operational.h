@@ -9,8 +9,8 @@
 
 #include <pthread.h>
 
-/* How many states a worker remembers to have been in lately. */
-enum { RECENT = 4096 };
+/* How many states a worker remembers to have been in lately: the table grows with the number of states stored. */
+enum { RECENT_FIRST = 1024, RECENT_LAST = 1 << 17 };
 
 struct search {
     const struct query *query;
@@ -43,6 +43,8 @@ struct worker {
     size_t capacity;
     unsigned room; /* as many entries may state have before a step is taken */
     struct fingerprint *recent;
+    size_t n_recent;
+    struct moves *moves;
     struct step *steps;
     size_t steps_capacity;
     struct outcomes *outcomes,

@@ -5,6 +5,8 @@
 #include "search/operational.h"
 #include "search/operational_moves.h"
 
+#include <stdlib.h>
+
 static void note(struct log *log, struct step step)
 {
     if (log->n == log->capacity) {
@@ -189,22 +191,28 @@ static move_set choose(const struct machine *m, const struct moves *moves, move_
 }
 
 /* The later in the list come first, so that no position in a pipe is changed by the removal of an older entry. */
-static enum effect take_all(struct worker *w, const struct moves *moves, move_set set, uint64_t *threads)
+static enum effect take_all(struct worker *w, struct moves *moves, move_set set, uint64_t *threads)
 {
     enum effect effect = EFFECT_OK;
     for (*threads = 0; set && effect == EFFECT_OK;) {
         unsigned move = 63u - (unsigned)__builtin_clzll(set);
         set &= ~((move_set)1 << move);
-        *threads |= UINT64_C(1) << moves->steps[move].thread;
-        effect = take_one(w, moves->steps[move]);
+        *threads |= UINT64_C(1) << move_thread(moves, move);
+        moves->state = w->state;
+        effect = take_one(w, move_step(w->search->machine, moves, move));
     }
     return effect;
 }
 
-/* Whether this worker has lately been in this state, before its loose moves; if not, it now has. */
+/* Whether this worker has lately been in this state, stored or not; if not, it now has. */
 static bool been_there(struct worker *w, struct fingerprint print)
 {
-    struct fingerprint *slot = &w->recent[print.low % RECENT];
+    if (w->n_recent <= w->stored && w->n_recent < RECENT_LAST) {
+        free(w->recent);
+        w->n_recent = w->n_recent ? 4 * w->n_recent : RECENT_FIRST;
+        w->recent = xcalloc(w->n_recent, sizeof *w->recent);
+    }
+    struct fingerprint *slot = &w->recent[print.low & (w->n_recent - 1)];
     if (slot->high == print.high && slot->low == print.low)
         return true;
     *slot = print;
@@ -224,31 +232,34 @@ static move_set next_moves(const struct machine *m, const struct moves *moves, b
     return set;
 }
 
+static void list_steps(struct worker *w, move_set set, unsigned *n_steps)
+{
+    worker_reserve(w, state_size(w->search->machine, w->state));
+    for (*n_steps = 0; set; set &= set - 1)
+        w->steps[(*n_steps)++] = move_step(w->search->machine, w->moves, (unsigned)__builtin_ctzll(set));
+}
+
 enum effect reduce(struct worker *w, uint64_t threads, unsigned *n_steps, struct fingerprint *print)
 {
     struct machine *m = w->search->machine;
-    struct moves moves;
-    for (bool first = true;; first = false) {
-        enum effect effect = take_eager(w, threads);
-        if (effect != EFFECT_OK)
-            return effect;
+    uint64_t changed = ALL_THREADS; /* since the moves were last found */
+    enum effect effect;
+    while ((effect = take_eager(w, threads)) == EFFECT_OK) {
         *print = visited_fingerprint(w->state, state_size(m, w->state));
-        if (first && been_there(w, *print))
+        if (been_there(w, *print))
             return EFFECT_DROPPED;
-        if (!find_moves(m, w->state, &moves)) {
-            worker_reserve(w, state_size(m, w->state));
+        bool explore = true, found = find_moves(m, w->state, changed, w->moves);
+        move_set set = found ? next_moves(m, w->moves, &explore) : 0;
+        if (!found)
             *n_steps = machine_steps(m, w->state, w->steps);
+        else if (explore)
+            list_steps(w, set, n_steps);
+        if (explore)
             return EFFECT_OK;
-        }
-        bool explore;
-        move_set set = next_moves(m, &moves, &explore);
-        if (explore) {
-            for (*n_steps = 0; set; set &= set - 1)
-                w->steps[(*n_steps)++] = moves.steps[__builtin_ctzll(set)];
-            return EFFECT_OK;
-        }
-        effect = take_all(w, &moves, set, &threads);
+        effect = take_all(w, w->moves, set, &threads);
         if (effect != EFFECT_OK)
-            return effect;
+            break;
+        changed = threads;
     }
+    return effect;
 }

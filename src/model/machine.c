@@ -59,7 +59,8 @@ static void give_bits(struct machine *m, struct arena *arena)
     m->n_bits = bit < 64 ? bit : 64;
 }
 
-struct machine *machine_new(struct arena *arena, const struct program *program, const char **why)
+struct machine *machine_new(struct arena *arena, const struct program *program, bool symmetric,
+                            const char **why)
 {
     struct machine *m = ARENA_NEW(arena, struct machine);
     m->program = program;
@@ -73,6 +74,8 @@ struct machine *machine_new(struct arena *arena, const struct program *program, 
     m->mutant = mutant_chosen();
     m->loc_node = ARENA_ARRAY(arena, uint8_t, m->n_locs);
     unsigned most_regs = 0;
+    for (unsigned t = 0; t < m->n_threads; t++)
+        m->class_of[t] = symmetric ? program->thread_class[t] : (uint8_t)t;
     for (unsigned x = 0; x < m->n_locs; x++)
         m->loc_node[x] = (uint8_t)program->locs[x].node;
     for (unsigned t = 0; t < m->n_threads; t++)
@@ -87,7 +90,7 @@ struct machine *machine_new(struct arena *arena, const struct program *program, 
     m->locals = locals_new(m, most_regs);
     m->start = ARENA_ARRAY(arena, uint32_t, m->n_threads);
     for (unsigned t = 0; t < m->n_threads; t++)
-        m->start[t] = locals_first(m, t);
+        m->start[t] = locals_first(m, m->class_of[t]);
     return m;
 }
 

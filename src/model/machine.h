@@ -85,12 +85,14 @@ struct qp {
 };
 enum { PIPE, WBR, WBL };
 #define NO_QP UINT16_MAX
+#define NO_NODE UINT8_MAX
 
 /* What is known of a thread that stands at some operation with some registers. */
 struct local {
-    uint8_t thread, kind, cmp, wid;
+    uint8_t thread; /* or the first one of its class, if the machine is symmetric */
+    uint8_t kind, cmp, wid;
     uint16_t loc, v, e; /* values as numbers */
-    uint16_t qp;        /* poll and NIC operations: the queue pair, or NO_QP */
+    uint8_t node;       /* poll and NIC operations: the target, or NO_NODE */
     uint16_t n_any;
     const uint16_t *any; /* the locations of an await */
     uint64_t increment;  /* of faa; what an await compares with */
@@ -120,6 +122,7 @@ struct machine {
      * makes accesses look dependent that are not. */
     uint64_t *loc_bit, *atomic_bit;
     unsigned n_bits;
+    uint8_t class_of[PROG_MAX_THREADS]; /* the thread itself unless the machine is symmetric */
     struct values *values;
     struct locals *locals;
     const struct local *const *_Atomic local_table; /* by number; replaced when it grows */
@@ -156,8 +159,9 @@ enum effect {
     EFFECT_FULL /* see machine_why */
 };
 
-/* NULL if the program is too large: *why says it. */
-struct machine *machine_new(struct arena *, const struct program *, const char **why);
+/* NULL if the program is too large: *why says it. symmetric: threads that may be exchanged with each other (program.thread_class)
+ * share their local states, so that exchanging the numbers exchanges the threads. */
+struct machine *machine_new(struct arena *, const struct program *, bool symmetric, const char **why);
 void machine_free(struct machine *);
 const char *machine_why(const struct machine *); /* after EFFECT_FULL */
 size_t machine_bytes(const struct machine *);    /* of interned values and local states */
@@ -246,6 +250,12 @@ static inline size_t state_size(const struct machine *m, const uint8_t *state)
 static inline unsigned rule_fifo(unsigned rule)
 {
     return rule == RULE_LOCAL_LAND ? WBL : rule == RULE_PUT_LAND || rule == RULE_ATOMIC_LAND ? WBR : PIPE;
+}
+
+/* The queue pair of the thread's poll or NIC operation, or NO_QP. */
+static inline unsigned local_qp(const struct machine *m, unsigned thread, const struct local *local)
+{
+    return local->node == NO_NODE ? NO_QP : m->qp_of[thread * m->n_nodes + local->node];
 }
 
 /* Where B[t] begins and ends among the entries. */

@@ -92,7 +92,7 @@ static enum effect cpu(struct machine *m, uint8_t *state, unsigned t)
     case OP_AWAIT:
         return await(m, state, t, local);
     case OP_POLL:
-        poll(m, state, local->qp);
+        poll(m, state, local_qp(m, t, local));
         return move_on(m, state, t, 0);
     case OP_WAIT: {
         unsigned q = machine_waits_for(m, state, t, local->wid);

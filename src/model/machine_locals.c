@@ -150,19 +150,19 @@ static unsigned entry_kind_of(const struct op *op)
     }
 }
 
-static uint16_t target_qp(const struct machine *m, unsigned thread, const struct op *op)
+static uint8_t target_node(const struct machine *m, const struct op *op)
 {
     switch (op->kind) {
     case OP_PUT:
     case OP_GET:
     case OP_RCAS:
     case OP_RFAA:
-        return m->qp_of[thread * m->n_nodes + m->loc_node[op->loc]];
+        return m->loc_node[op->loc];
     case OP_RFENCE:
     case OP_POLL:
-        return op->node < m->n_nodes ? m->qp_of[thread * m->n_nodes + op->node] : NO_QP;
+        return op->node < m->n_nodes ? op->node : NO_NODE;
     default:
-        return NO_QP;
+        return NO_NODE;
     }
 }
 
@@ -201,7 +201,7 @@ static bool describe(struct machine *m, struct local *local, const struct op *op
     local->e = (uint16_t)e;
     local->increment = op->v;
     local->where = op->where;
-    local->qp = target_qp(m, local->thread, op);
+    local->node = target_node(m, op);
     if (op->kind == OP_AWAIT) {
         local->n_any = op->n_any ? op->n_any : 1;
         uint16_t *any = (uint16_t *)(void *)(local->regs + m->program->n_regs[local->thread]);

@@ -162,13 +162,11 @@ static bool pipes_empty(const struct machine *m, const uint8_t *state, unsigned 
     return true;
 }
 
-static bool poll_enabled(const struct machine *m, const uint8_t *state, const struct local *local, bool is)
+static bool poll_enabled(const struct machine *m, const uint8_t *state, unsigned q, bool is)
 {
-    if (m->mutant == M_POLL_NEVER_BLOCKS)
-        return local->qp != NO_QP;
-    if (local->qp == NO_QP)
-        return false;
-    unsigned fifo = m->qps[local->qp].fifo;
+    if (q == NO_QP || m->mutant == M_POLL_NEVER_BLOCKS)
+        return q != NO_QP;
+    unsigned fifo = m->qps[q].fifo;
     const uint16_t *ends = get_ends(m, state) + fifo;
     if (m->mutant == M_POLL_PASSES_LW)
         return holds_kind(m, state, fifo + WBL, E_CN);
@@ -193,7 +191,7 @@ bool mutant_cpu_enabled(const struct machine *m, const uint8_t *state, unsigned 
             return is && pipes_empty(m, state, t);
         return is || m->mutant == M_MFENCE_PASSES;
     case OP_POLL:
-        return poll_enabled(m, state, local, is);
+        return poll_enabled(m, state, local_qp(m, t, local), is);
     case OP_PUT:
     case OP_GET:
     case OP_RCAS:

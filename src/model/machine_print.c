@@ -90,12 +90,13 @@ static const char *statement(const struct machine *m, const struct local *local)
 
 /* --- steps --- */
 
-static void print_result(FILE *out, const struct machine *m, const uint8_t *before, const struct local *local)
+static void print_result(FILE *out, const struct machine *m, const uint8_t *before, unsigned t)
 {
+    const struct local *local = local_of(m, before, t);
     switch (local->kind) {
     case OP_LOAD:
         fprintf(out, ": reads %s = %" PRIu64, name(m, local->loc),
-                machine_value(m, machine_load(m, before, local->thread, local->loc)));
+                machine_value(m, machine_load(m, before, t, local->loc)));
         break;
     case OP_CAS:
     case OP_FAA:
@@ -106,7 +107,7 @@ static void print_result(FILE *out, const struct machine *m, const uint8_t *befo
     case OP_AWAIT:
         for (unsigned i = 0; i < local->n_any; i++)
             fprintf(out, "%s %s = %" PRIu64, i ? "," : ": reads", name(m, local->any[i]),
-                    machine_value(m, machine_load(m, before, local->thread, local->any[i])));
+                    machine_value(m, machine_load(m, before, t, local->any[i])));
         break;
     case OP_STORE:
     case OP_PUT:
@@ -134,7 +135,7 @@ static void print_cpu_step(FILE *out, const struct machine *m, const uint8_t *be
     else if (local->kind == OP_SPIN_BEGIN)
         fputs(": starts its last iteration", out);
     else
-        print_result(out, m, before, local);
+        print_result(out, m, before, t);
 }
 
 static void print_nic_step(FILE *out, const struct machine *m, const uint8_t *before, struct step step)

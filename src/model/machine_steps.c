@@ -58,10 +58,11 @@ unsigned machine_load(const struct machine *m, const uint8_t *state, unsigned t,
     return get_memory(m, state)[loc];
 }
 
-static bool await_enabled(const struct machine *m, const uint8_t *state, const struct local *local)
+static bool await_enabled(const struct machine *m, const uint8_t *state, unsigned t,
+                          const struct local *local)
 {
     for (unsigned i = 0; i < local->n_any; i++) {
-        unsigned v = machine_load(m, state, local->thread, local->any[i]);
+        unsigned v = machine_load(m, state, t, local->any[i]);
         if (op_compare(local->cmp, machine_value(m, v), local->increment))
             return true;
     }
@@ -126,9 +127,9 @@ static bool cpu_enabled(const struct machine *m, const uint8_t *state, unsigned 
     case OP_MFENCE:
         return ends[0] == ends[1];
     case OP_AWAIT:
-        return await_enabled(m, state, local);
+        return await_enabled(m, state, t, local);
     case OP_POLL:
-        return local->qp != NO_QP && notice_first(m, state, local->qp);
+        return local_qp(m, t, local) != NO_QP && notice_first(m, state, local_qp(m, t, local));
     case OP_WAIT: {
         unsigned q = machine_waits_for(m, state, t, local->wid);
         return q == NO_QP || notice_first(m, state, q);

@@ -52,32 +52,36 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static void halt(struct search *search, enum completion why)
+void halt(struct search *search, enum completion why)
 {
     int going = DONE;
     atomic_compare_exchange_strong(&search->halted, &going, (int)why);
 }
 
-static void check_limits(struct worker *w)
+void check_time_and_memory(struct search *search, size_t more_bytes)
 {
-    struct search *search = w->search;
     const struct limits *limits = &search->query->limits;
-    uint64_t stored = atomic_fetch_add(&search->stored, w->unchecked) + w->unchecked;
-    if (limits->progress)
-        atomic_fetch_add(limits->progress, w->unchecked);
-    w->unchecked = 0;
-    atomic_fetch_add(&search->stack_bytes, w->stack.capacity - w->stack_bytes);
-    w->stack_bytes = w->stack.capacity;
-    if (limits->max_states && stored >= limits->max_states)
-        halt(search, LIMIT_STATES);
-    else if (limits->stop && atomic_load(limits->stop))
+    if (limits->stop && atomic_load(limits->stop))
         halt(search, INTERRUPTED);
     else if (limits->deadline > 0 && now() >= limits->deadline)
         halt(search, LIMIT_TIME);
     else if (limits->max_memory && visited_bytes(search->visited) + machine_bytes(search->machine) +
-                                           atomic_load(&search->stack_bytes) >
+                                           atomic_load(&search->stack_bytes) + more_bytes >
                                        limits->max_memory)
         halt(search, LIMIT_MEMORY);
+}
+
+static void check_limits(struct worker *w)
+{
+    struct search *search = w->search;
+    uint64_t stored = atomic_fetch_add(&search->stored, w->unchecked) + w->unchecked;
+    uint64_t most = search->query->limits.max_states;
+    w->unchecked = 0;
+    atomic_fetch_add(&search->stack_bytes, w->stack.capacity - w->stack_bytes);
+    w->stack_bytes = w->stack.capacity;
+    if (most && stored >= most)
+        halt(search, LIMIT_STATES);
+    check_time_and_memory(search, 0);
 }
 
 void worker_count(struct worker *w)
@@ -97,6 +101,7 @@ void worker_reserve(struct worker *w, size_t state_size)
     if (w->capacity < wanted) {
         w->capacity = 2 * wanted + SLACK * sizeof(entry_t);
         w->state = xrealloc(w->state, w->capacity);
+        w->spare = xrealloc(w->spare, w->capacity);
         w->room = (unsigned)((w->capacity - m->entries_at - STEP_GROWTH) / sizeof(entry_t) - 1);
     }
     size_t steps = 2 * (state_size / sizeof(entry_t)) + 2 * m->n_threads + MAX_MOVES;
@@ -228,6 +233,7 @@ void worker_free(struct worker *w)
 {
     stack_free(&w->stack);
     free(w->state);
+    free(w->spare);
     free(w->steps);
     free(w->row);
     free(w->log.steps);
@@ -298,6 +304,12 @@ static struct result search_all(struct search *search)
         .stuck_known = true,
         .bytes = visited_bytes(search->visited),
     };
+    if (search->symmetry && result.completion != UNSUPPORTED) {
+        result.states = symmetry_close(search, result.states, false);
+        workers[0].stuck = symmetry_close(search, workers[0].stuck, true);
+        result.completion = (enum completion)atomic_load(&search->halted);
+        result.stuck = outcomes_count(workers[0].stuck);
+    }
     result.why = result.completion == UNSUPPORTED ? machine_why(search->machine) : NULL;
     outcomes_free(workers[0].stuck);
     outcomes_sort(result.states);
@@ -310,14 +322,16 @@ struct result explore_operational(const struct query *query, const struct operat
     struct search search = {.query = query, .jobs = query->limits.jobs ? query->limits.jobs : 1};
     struct arena *arena = arena_new();
     struct result result = {.completion = UNSUPPORTED, .stuck_known = true};
-    search.machine = machine_new(arena, query->program, &result.why);
+    bool reduced = !options->no_reduction && mutant_chosen() == NO_MUTANT;
+    search.machine = machine_new(arena, query->program, reduced, &result.why);
     if (!search.machine) {
         result.states = outcomes_new(query->n_observables);
         arena_free(arena);
         return result;
     }
-    search.reduced = !options->no_reduction && search.machine->mutant == NO_MUTANT;
-    search.machine->forget_unwaited = search.reduced && !query->program->tso;
+    search.reduced = reduced;
+    search.machine->forget_unwaited = reduced && !query->program->tso;
+    search.symmetry = reduced ? symmetry_new(arena, search.machine, query) : NULL;
     search.visited = visited_new(search.jobs > 1);
     pthread_mutex_init(&search.sharing, NULL);
     pthread_cond_init(&search.shared, NULL);

@@ -17,8 +17,9 @@ struct search {
     struct machine *machine;
     struct visited *visited;
     bool reduced;
-    atomic_int halted;            /* enum completion; DONE while the search goes on */
-    atomic_uint_least64_t stored; /* states, in steps of CHECK_EVERY */
+    const struct symmetry *symmetry; /* NULL if no two threads may be exchanged */
+    atomic_int halted;               /* enum completion; DONE while the search goes on */
+    atomic_uint_least64_t stored;    /* states, in steps of CHECK_EVERY */
     atomic_size_t stack_bytes;
     unsigned jobs;
     /* Frames that a worker has given away, for those that have none left. */
@@ -39,7 +40,7 @@ struct log {
 struct worker {
     struct search *search;
     struct stack stack;
-    uint8_t *state; /* the state being worked on */
+    uint8_t *state, *spare; /* the state being worked on */
     size_t capacity;
     unsigned room; /* as many entries may state have before a step is taken */
     struct fingerprint *recent;
@@ -75,6 +76,18 @@ enum effect take(struct worker *, struct step);
 /* Takes every step that needs no alternative at once, then finds the steps to be explored from where that
  * leads. */
 enum effect reduce(struct worker *, uint64_t threads, unsigned *n_steps, struct fingerprint *);
+
+/* Symmetry: threads that run the same code (program.thread_class) are told apart by nothing but their number. symmetry_new gives
+ * NULL if there are none. */
+const struct symmetry *symmetry_new(struct arena *, const struct machine *, const struct query *);
+/* Exchanges threads so that states that differ by an exchange only become equal. True if that changed w->state. */
+bool symmetry_sort(struct worker *);
+/* A set with all rows that come from these by exchanging threads; the old one is freed. Halts the search if that takes too
+ * much. stuck: rows are followed by where each thread stands. */
+struct outcomes *symmetry_close(struct search *, struct outcomes *, bool stuck);
+void halt(struct search *, enum completion why);
+/* Looks at the limits other than the number of states; more_bytes are in use besides the search's own. */
+void check_time_and_memory(struct search *, size_t more_bytes);
 
 /* Of a state in which nothing but spin iterations can start: whether none of them can succeed. */
 bool spinners_stuck(struct machine *, const uint8_t *state);

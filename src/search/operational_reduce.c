@@ -245,6 +245,8 @@ enum effect reduce(struct worker *w, uint64_t threads, unsigned *n_steps, struct
     uint64_t changed = ALL_THREADS; /* since the moves were last found */
     enum effect effect;
     while ((effect = take_eager(w, threads)) == EFFECT_OK) {
+        if (w->search->symmetry && symmetry_sort(w))
+            changed = ALL_THREADS;
         *print = visited_fingerprint(w->state, state_size(m, w->state));
         if (been_there(w, *print))
             return EFFECT_DROPPED;

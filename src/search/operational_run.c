@@ -355,7 +355,7 @@ const struct run *run_find(struct arena *arena, const struct query *query, const
     struct hunt hunt = {.search = {.query = query, .jobs = 1}, .row = row};
     const char *why;
     struct arena *own = arena_new();
-    hunt.search.machine = machine_new(own, query->program, &why);
+    hunt.search.machine = machine_new(own, query->program, false, &why);
     struct run *run = NULL;
     if (hunt.search.machine) {
         hunt.search.reduced = hunt.search.machine->mutant == NO_MUTANT;

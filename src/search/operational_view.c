@@ -354,14 +354,15 @@ unsigned spin_steps(struct machine *m, const uint8_t *state, unsigned t, struct 
         return 1;
     if (read->kind == OP_LOAD)
         return 2;
-    const uint16_t *buffer = buffer_of(m, state, t), *ends = get_ends(m, state) + m->qps[read->qp].fifo;
+    unsigned q = local_qp(m, t, read);
+    const uint16_t *buffer = buffer_of(m, state, t), *ends = get_ends(m, state) + m->qps[q].fifo;
     if (buffer[0] < buffer[1] || ends[WBR] < ends[WBR + 1])
         return 0;
     for (unsigned i = ends[PIPE]; i < ends[WBR]; i++)
         if (KIND(entry_kind(get_entries(m, state)[i])) & STOPS_OTHERS)
             return 0;
     steps[2] = (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, 0};
-    steps[3] = (struct step){RULE_GET_READ, (uint8_t)t, read->qp, (uint16_t)(ends[WBR] - ends[PIPE])};
+    steps[3] = (struct step){RULE_GET_READ, (uint8_t)t, (uint16_t)q, (uint16_t)(ends[WBR] - ends[PIPE])};
     return 4;
 }
 
@@ -376,7 +377,7 @@ static void survey_spin(struct survey *s, const struct pair *pairs)
     } else if (buffer[0] < buffer[1]) {
         s->view->needs[CPU_MOVE] = one(BUFFER_MOVE);
     } else {
-        const struct pair *pair = &pairs[read->qp - s->m->first_qp[s->t]];
+        const struct pair *pair = &pairs[local_qp(s->m, s->t, read) - s->m->first_qp[s->t]];
         s->view->needs[CPU_MOVE] = one(pair->sender != NO_MOVE        ? pair->sender
                                        : pair->land_remote != NO_MOVE ? pair->land_remote
                                                                       : pair->head);
@@ -394,8 +395,8 @@ static move_set needed_for_notice(const struct survey *s, const struct qp *qp, c
 
 static void survey_blocked(struct survey *s, const struct pair *pairs)
 {
-    unsigned q =
-        s->local->kind == OP_POLL ? s->local->qp : machine_waits_for(s->m, s->state, s->t, s->local->wid);
+    unsigned q = s->local->kind == OP_POLL ? local_qp(s->m, s->t, s->local)
+                                           : machine_waits_for(s->m, s->state, s->t, s->local->wid);
     if (q != NO_QP)
         s->view->needs[CPU_MOVE] = needed_for_notice(s, &s->m->qps[q], &pairs[q - s->m->first_qp[s->t]]);
 }

@@ -406,6 +406,16 @@ static void random_thread(struct table *table, struct dice *dice, unsigned t, un
     }
 }
 
+/* Thread t becomes the same as an earlier one. */
+static void copy_thread(struct table *table, unsigned t, unsigned of)
+{
+    table->program.thread_node[t] = table->program.thread_node[of];
+    table->program.thread_class[t] = table->program.thread_class[of];
+    table->n_rows[t] = table->n_rows[of];
+    memcpy(table->rows[t], table->rows[of], sizeof table->rows[t]);
+    table->shown[t] = table->shown[of];
+}
+
 void table_random(struct table *table, uint64_t seed, bool wait)
 {
     struct dice dice = {seed * UINT64_C(0xd1342543de82ef95) + wait};
@@ -421,6 +431,8 @@ void table_random(struct table *table, uint64_t seed, bool wait)
         random_thread(table, &dice, t, (total + threads - 1) / threads, wait);
         if (roll(&dice, 3) == 0)
             table->shown[t] = roll(&dice, 1 << TABLE_REGS);
+        if (t > 0 && roll(&dice, 4) == 0)
+            copy_thread(table, t, roll(&dice, t));
     }
     table_done(table);
 }

@@ -31,10 +31,11 @@ static enum status explain_outcome(struct teller *t, size_t i)
     report->explained = explained;
     if (details->why || details->verbose)
         fputs(why_in_words(t->arena, explained), t->text);
-    const char *wrong = pictures_write(t->arena, &details->pictures, i, report->test, explained);
-    if (wrong)
-        fprintf(t->messages, "remora check: %s\n", wrong);
-    return wrong ? STATUS_BAD : STATUS_HOLDS;
+    bool bad;
+    const char *message = pictures_write(t->arena, &details->pictures, i, report->test, explained, &bad);
+    if (message)
+        fprintf(t->messages, "remora check: %s\n", message);
+    return bad ? STATUS_BAD : STATUS_HOLDS;
 }
 
 static void show_run(const struct teller *t, const struct traced *traced, const char *title)

@@ -81,8 +81,9 @@ static const char *write_file(struct arena *arena, const char *name, const char 
 }
 
 const char *pictures_write(struct arena *arena, const struct pictures *pictures, size_t i,
-                           const struct lm_test *test, const struct explained_test *explained)
+                           const struct lm_test *test, const struct explained_test *explained, bool *bad)
 {
+    *bad = false;
     if (!pictures->dot && !pictures->svg)
         return NULL;
     if (!explained->explanation.events)
@@ -102,5 +103,6 @@ const char *pictures_write(struct arena *arena, const struct pictures *pictures,
     if (pictures->svg && !wrong)
         wrong = picture_draw(arena, text, length, file_name(arena, pictures, pictures->svg, i, "svg"));
     free(text);
+    *bad = wrong != NULL;
     return wrong;
 }

@@ -14,8 +14,9 @@ struct pictures {
  * (it then has said so). */
 bool pictures_prepare(struct arena *, const char *command, struct pictures *, const struct inputs *);
 
-/* Writes the pictures of test i. NULL, or in one line why not. */
+/* Writes the pictures of test i. NULL, or in one line why not. *bad: that is a failure, rather than that there is
+ * nothing to draw. */
 const char *pictures_write(struct arena *, const struct pictures *, size_t i, const struct lm_test *,
-                           const struct explained_test *);
+                           const struct explained_test *, bool *bad);
 
 #endif

@@ -41,7 +41,7 @@ struct explanation {
     unsigned n_observables;
     const uint64_t *row; /* the outcome: a value for each observable */
     const int *finals;   /* by observable that is a location: its last write, or RF_INIT */
-    struct cycle_step *cycle;
+    struct cycle_step *cycle; /* or one step that is FORBIDDEN by itself */
     unsigned n_cycle;
     bool cycle_of_issue_order; /* of ib rather than of hb */
     uint64_t candidates;       /* EXPLAINED_FORBIDDEN: how many ways to get the outcome were looked at */

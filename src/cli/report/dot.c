@@ -322,7 +322,9 @@ void picture_dot(FILE *out, const struct explanation *e, const struct caption *g
     struct arena *arena = arena_new();
     struct caption with_cycle = *given;
     const struct caption *caption = &with_cycle;
-    if (e->n_cycle)
+    if (e->n_cycle && e->cycle[0].edge.orders & FORBIDDEN)
+        with_cycle.verdict = arena_printf(arena, "%s: the red edge may not be", given->verdict);
+    else if (e->n_cycle)
         with_cycle.verdict = arena_printf(arena, "%s: the red edges go round in a circle", given->verdict);
     struct graph graph = graph_of(arena, e);
     struct layout layout = layout_of(arena, &graph);

@@ -162,9 +162,12 @@ static void say_cycle(struct teller *t)
 {
     const struct explanation *e = t->e;
     say_candidates(t);
-    fprintf(t->out, "Each of these is %s the next, so the first would be %s itself:\n",
-            e->cycle_of_issue_order ? "issued before" : "before",
-            e->cycle_of_issue_order ? "issued before" : "before");
+    bool one = e->cycle[0].edge.orders & FORBIDDEN;
+    const char *before = e->cycle_of_issue_order ? "issued before" : "before";
+    if (one)
+        fputs("This may not be:\n", t->out);
+    else
+        fprintf(t->out, "Each of these is %s the next, so the first would be %s itself:\n", before, before);
     for (unsigned i = 0; i < e->n_cycle; i++) {
         const struct cycle_step *step = &e->cycle[i];
         t->said |= UINT32_C(1) << step->edge.kind;
@@ -172,7 +175,8 @@ static void say_cycle(struct teller *t)
         say_wrapped(t, 7, explain_edge(t->arena, e, step));
         say_because(t, step);
     }
-    fputs("  and so back to 1.\n", t->out);
+    if (!one)
+        fputs("  and so back to 1.\n", t->out);
 }
 
 /* --- allowed --- */

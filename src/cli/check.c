@@ -296,8 +296,10 @@ int check_main(int argc, char **argv)
     struct arena *arena = arena_new();
     run.inputs = inputs_find(arena, command, argv + first, (size_t)(argc - first));
     if (!read_standard_input(&run, arena) ||
-        !pictures_prepare(arena, command, &run.options.details.pictures, &run.inputs))
+        !pictures_prepare(arena, command, &run.options.details.pictures, &run.inputs)) {
+        arena_free(arena);
         return STATUS_BAD;
+    }
     run.outcomes = xcalloc(run.inputs.count, sizeof *run.outcomes);
     run.stop = interrupt_flag();
     run.options.judge.limits.stop = run.stop;

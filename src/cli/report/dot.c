@@ -12,8 +12,8 @@ static const struct style {
 } styles[] = {
     [EDGE_PPO] = {"#000000", "solid", "normal", "program order that is kept (ppo), halves of one operation"},
     [EDGE_ISO] = {"#000000", "solid", "normal", NULL},
-    [EDGE_RF] = {"#007A5A", "solid", "normal", "reads the value written there (reads-from)"},
-    [EDGE_RB] = {"#9A4DB0", "dashed", "onormal", "reads an older value than that write (reads-before)"},
+    [EDGE_RF] = {"#007A5A", "solid", "normal", "reads the value written there (reads from)"},
+    [EDGE_RB] = {"#9A4DB0", "dashed", "onormal", "reads an older value than that write (reads before)"},
     [EDGE_MO] = {"#0072B2", "dashed", "normal", "order in which a location gets its values"},
     [EDGE_NFO] = {"#A06000", "dotted", "diamond", "accesses that the NIC does not overlap"},
     [EDGE_RAO] = {"#A06000", "dashed", "odiamond", "order of remote atomics towards a node"},
@@ -281,6 +281,14 @@ static unsigned legend_columns(double width)
     return width > 3 * LEGEND_COLUMN ? 3 : width > 2 * LEGEND_COLUMN ? 2 : 1;
 }
 
+static bool has_nic_events(const struct explanation *e)
+{
+    for (unsigned i = 0; i < e->n_events; i++)
+        if (by_nic(&e->events[i]))
+            return true;
+    return false;
+}
+
 static void print_legend(const struct writer *w)
 {
     uint32_t used = legend_kinds(w->l->graph);
@@ -291,6 +299,8 @@ static void print_legend(const struct writer *w)
                          w->l->height + 18 + 15 * (double)(n / columns));
             n++;
         }
+    if (!has_nic_events(w->l->graph->explanation))
+        return;
     fputs("  ", w->out);
     print_note(w, "nic", "rounded and shaded: done by the network card (NIC)", 4,
                w->l->height + 20 + 15 * (double)((n + columns - 1) / columns), 9, false);

@@ -188,6 +188,8 @@ static bool is_drawn(const struct maker *m, const struct edge *edge)
 {
     if (edge->refused && edge->kind != EDGE_RF)
         return false;
+    if (edge->kind == EDGE_MO && in_mo(m, edge->to, edge->from))
+        return false; /* the outcome asks for both: if that is the contradiction, the cycle shows it */
     switch (edge->kind) {
     case EDGE_RF:
         return true;

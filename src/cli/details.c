@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 
+/* The verdict may be that of the other engine, which may have been quicker: --verbose is not to take long. */
+enum { UNASKED_STATES = 300000 };
+
 struct teller {
     const struct details *details;
     struct arena *arena;
@@ -22,7 +25,11 @@ static enum status explain_outcome(struct teller *t, size_t i)
     const struct details *details = t->details;
     struct report *report = t->report;
     struct explained_test *explained = ARENA_NEW(t->arena, struct explained_test);
-    *explained = explain_test(t->arena, report->test, report->verdict, t->options);
+    struct judge_options options = *t->options;
+    bool asked = details->why || details->trace || details->pictures.dot || details->pictures.svg;
+    if (!asked && (!options.limits.max_states || options.limits.max_states > UNASKED_STATES))
+        options.limits.max_states = UNASKED_STATES;
+    *explained = explain_test(t->arena, report->test, report->verdict, &options);
     if (explained->fault) {
         fprintf(t->messages, "remora check: %s: internal error: wrong explanation: %s\n", report->file,
                 explained->fault);

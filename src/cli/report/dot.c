@@ -79,7 +79,7 @@ static void print_box(const struct writer *w, const struct box *box)
 static void print_note(const struct writer *w, const char *name, const char *text, double x, double y,
                        double size, bool bold)
 {
-    double width = CHARACTER_WIDTH * size / 10 * text_columns(text) + 12;
+    double width = 1.02 * CHARACTER_WIDTH * size / 10 * text_columns(text) + 12;
     fprintf(w->out, "%s [shape=plaintext style=solid width=%.3f height=0.3 fontsize=%.0f%s label=", name,
             width / 72, size, bold ? " fontname=\"monospace bold\"" : "");
     quoted(w->out, text, "\\l");
@@ -314,17 +314,49 @@ static double legend_height(const struct graph *graph, double width)
 
 /* --- all --- */
 
-static void print_caption(const struct writer *w, const struct caption *caption)
+enum { TITLE_SIZE = 13, CAPTION_SIZE = 11, CAPTION_LINE = 15, LONGEST_LINE = 90 };
+
+/* The end of the first line of a text that is broken at spaces. */
+static const char *line_end(const char *text)
 {
-    print_note(w, "title", caption->title, 0, 12 - w->top, 13, true);
-    print_note(w, "outcome", caption->outcome, 0, 29 - w->top, 11, false);
-    print_note(w, "verdict", caption->verdict, 0, 45 - w->top, 11, false);
+    const char *end = text;
+    unsigned columns = 0;
+    for (const char *p = text; *p && (columns <= LONGEST_LINE || end == text); p++) {
+        columns += ((unsigned char)*p & 0xc0) != 0x80;
+        if (p[1] == ' ' || !p[1])
+            end = p + 1;
+    }
+    return end;
 }
 
-static double wider(double width, const char *text, double size)
+/* Prints the text, or only counts its lines and finds out how wide they are. */
+static unsigned caption_lines(const struct writer *w, const char *name, const char *text, unsigned line,
+                              double *width)
 {
-    double needed = CHARACTER_WIDTH * size / 10 * text_columns(text);
-    return needed > width ? needed : width;
+    unsigned n = 0;
+    while (*text) {
+        const char *end = line_end(text);
+        const char *part = arena_strndup(w->arena, text, (size_t)(end - text));
+        double needed = CHARACTER_WIDTH * CAPTION_SIZE / 10.0 * text_columns(part);
+        if (width)
+            *width = needed > *width ? needed : *width;
+        else
+            print_note(w, arena_printf(w->arena, "  %s%u", name, n), part, 0,
+                       29 + CAPTION_LINE * (double)(line + n) - w->top, CAPTION_SIZE, false);
+        text = end + strspn(end, " ");
+        n++;
+    }
+    return n;
+}
+
+static unsigned print_caption(const struct writer *w, const struct caption *caption, double *width)
+{
+    if (!width) {
+        fputs("  ", w->out);
+        print_note(w, "title", caption->title, 0, 12 - w->top, TITLE_SIZE, true);
+    }
+    unsigned n = caption_lines(w, "outcome", caption->outcome, 0, width);
+    return n + caption_lines(w, "verdict", caption->verdict, n, width);
 }
 
 void picture_dot(FILE *out, const struct explanation *e, const struct caption *given)
@@ -338,9 +370,10 @@ void picture_dot(FILE *out, const struct explanation *e, const struct caption *g
         with_cycle.verdict = arena_printf(arena, "%s: the red edges go round in a circle", given->verdict);
     struct graph graph = graph_of(arena, e);
     struct layout layout = layout_of(arena, &graph);
-    struct writer w = {.out = out, .arena = arena, .l = &layout, .top = 60 + MARGIN};
-    w.width =
-        wider(wider(wider(layout.width, caption->title, 13), caption->outcome, 11), caption->verdict, 11);
+    struct writer w = {.out = out, .arena = arena, .l = &layout, .width = layout.width};
+    double title = CHARACTER_WIDTH * TITLE_SIZE / 10.0 * text_columns(caption->title);
+    w.top = 30 + CAPTION_LINE * (double)print_caption(&w, caption, &w.width) + MARGIN;
+    w.width = title > w.width ? title : w.width;
     if (w.width < LEGEND_COLUMN + 40)
         w.width = LEGEND_COLUMN + 40;
     w.height = w.top + layout.height + legend_height(&graph, w.width) + MARGIN;
@@ -351,7 +384,7 @@ void picture_dot(FILE *out, const struct explanation *e, const struct caption *g
             "  node [shape=box fixedsize=true fontname=monospace fontsize=10 margin=0 style=filled "
             "fillcolor=white];\n  edge [fontname=monospace fontsize=9 arrowsize=0.8];\n",
             w.width + 2 * MARGIN, w.height);
-    print_caption(&w, caption);
+    print_caption(&w, caption, NULL);
     print_machines(&w);
     print_edges(&w);
     print_legend(&w);

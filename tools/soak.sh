@@ -1,15 +1,19 @@
 #!/bin/sh
-# soak.sh FOLDER: 20,000 random programs under each model, and 20,000 with library calls. SEED chooses others.
+# soak.sh FOLDER: what `make check` does in small, at length: 20,000 random programs under each model and as many with library
+# calls, random bytes for the parser, and the mutants. SEED chooses other programs, COUNT and FUZZ_SECONDS how much.
 set -u
-remora=$1/src/cli/remora
+cd "$(dirname "$0")/.."
+folder=$1
 seed=${SEED:-1}
 count=${COUNT:-20000}
 failed=0
 soak() {
-    echo "== remora fuzz --seed $seed --count $count $*"
-    "$remora" fuzz --seed "$seed" --count "$count" "$@" || failed=1
+    echo "== $*"
+    "$@" || failed=1
 }
-soak --arch RDMA_TSO
-soak --arch RDMA_WAIT
-soak --arch RDMA_WAIT --libraries
+soak "$folder/src/cli/remora" fuzz --seed "$seed" --count "$count" --arch RDMA_TSO
+soak "$folder/src/cli/remora" fuzz --seed "$seed" --count "$count" --arch RDMA_WAIT
+soak "$folder/src/cli/remora" fuzz --seed "$seed" --count "$count" --arch RDMA_WAIT --libraries
+soak tools/fuzz-parser.sh "$folder-fuzz" "${FUZZ_SECONDS:-600}"
+soak tools/mutants.sh "$folder-mutants"
 exit $failed

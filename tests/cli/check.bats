@@ -279,6 +279,7 @@ END
 }
 
 @test "a progress line appears on a terminal only, and is erased" {
+    script -qec true /dev/null >/dev/null || skip "no pseudo-terminal to be had"
     endless big >big.litmus
     script -qec "'$REMORA' check --timeout 1 big.litmus" typescript >/dev/null || true
     grep -Eq $'\r\033\\[K\\[0/1\\] big.litmus, [1-9][0-9]+ states' typescript

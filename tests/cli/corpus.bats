@@ -33,11 +33,12 @@ all_there() {
     [ ! -s failing ]
 }
 
-@test "every test of the folder stuck has a stuck run, and it is reported" {
+@test "the tests of the folder stuck have stuck runs, or are the repaired ones, and every engine says so" {
     for options in "" "--engine operational" "--engine operational --no-reduction"; do
         remora check -q --json $options "$SOURCE/litmus/stuck" >out || true
         all_there out "$SOURCE/litmus/stuck"
-        jq -r 'select(.stuck == 0) | .file' out >>failing
+        jq -r '(.file | test("/(await-own-get|sc-lock-free|ticket-temporary-inline)[.]litmus$")) as $repaired |
+            select((.stuck == 0) != $repaired) | .file' out >>failing
     done
     cat failing
     [ ! -s failing ]

@@ -33,15 +33,15 @@ all_there() {
     [ ! -s failing ]
 }
 
-@test "the tests of the folder stuck have stuck runs, or are the repaired ones, and every engine says so" {
-    for options in "" "--engine operational" "--engine operational --no-reduction"; do
+@test "stuck runs are found whatever the engine, and with the reduction on" {
+    for options in "" "--engine both" "--engine operational" "--engine operational --no-reduction"; do
         remora check -q --json $options "$SOURCE/litmus/stuck" >out || true
         all_there out "$SOURCE/litmus/stuck"
-        jq -r '(.file | test("/(await-own-get|sc-lock-free|ticket-temporary-inline)[.]litmus$")) as $repaired |
-            select((.stuck == 0) != $repaired) | .file' out >>failing
+        jq -r '"\(.name) \(.stuck)"' out >stuck
+        [ -s first ] || cp stuck first
+        diff first stuck
     done
-    cat failing
-    [ ! -s failing ]
+    [ "$(grep -vc ' 0$' first)" -ge 15 ]
 }
 
 @test "herd's log readers can read the output" {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # soak.sh FOLDER: what `make check` does in small, at length: 20,000 random programs under each model and as many with library
-# calls, random bytes for the parser, and the mutants. SEED chooses other programs, COUNT and FUZZ_SECONDS how much.
+# calls, random bytes for the parser, the corpus under the thread sanitizer, and the mutants. SEED chooses other programs, COUNT
+# and FUZZ_SECONDS how much.
 set -u
 cd "$(dirname "$0")/.."
 folder=$1
@@ -15,5 +16,7 @@ soak "$folder/src/cli/remora" fuzz --seed "$seed" --count "$count" --arch RDMA_T
 soak "$folder/src/cli/remora" fuzz --seed "$seed" --count "$count" --arch RDMA_WAIT
 soak "$folder/src/cli/remora" fuzz --seed "$seed" --count "$count" --arch RDMA_WAIT --libraries
 soak tools/fuzz-parser.sh "$folder-fuzz" "${FUZZ_SECONDS:-600}"
+soak tools/build.sh "$folder-threads" -Db_sanitize=thread -Dbuildtype=debugoptimized -Dwerror=false
+soak "$folder-threads/src/cli/remora" check -q -j 4 --json --engine both litmus >"$folder-threads/check.log"
 soak tools/mutants.sh "$folder-mutants"
 exit $failed

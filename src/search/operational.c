@@ -1,47 +1,12 @@
-/* The operational engine: explicit-state search of the machine of section 2 (model/machine.h). A state is
- * stored when it is new, and then expanded: from a copy of it, each step that the reduction leaves is taken
- * (docs/reduction.md), or every enabled step if no reduction is wanted. */
+/* The operational engine: explicit-state search of the machine of section 2 (model/machine.h). A state is stored
+ * when it is new, and then expanded: from a copy of it, each step that the reduction leaves is taken (docs/reduction.md), or
+ * every enabled step if no reduction is wanted. */
 #include "search/operational.h"
 
 #include "base/arena.h"
-#include "search/operational_moves.h"
 
 #include <stdlib.h>
 #include <time.h>
-
-enum { CHECK_EVERY = 1024 };
-
-/* --- ends of runs --- */
-
-static uint64_t observe(const struct machine *m, const uint8_t *state, struct observable what)
-{
-    return what.is_reg ? local_of(m, state, what.thread)->regs[what.index]
-                       : machine_value(m, get_memory(m, state)[what.index]);
-}
-
-void observe_state(const struct machine *m, const uint8_t *state, const struct query *query, uint64_t *row)
-{
-    for (unsigned i = 0; i < query->n_observables; i++)
-        row[i] = observe(m, state, query->observables[i]);
-}
-
-static void record_outcome(struct worker *w)
-{
-    observe_state(w->search->machine, w->state, w->search->query, w->row);
-    outcomes_add(w->outcomes, w->row);
-}
-
-static void record_stuck(struct worker *w)
-{
-    const struct query *query = w->search->query;
-    const struct machine *m = w->search->machine;
-    observe_state(m, w->state, query, w->row);
-    for (unsigned t = 0; t < m->n_threads; t++) {
-        const struct local *local = local_of(m, w->state, t);
-        w->row[query->n_observables + t] = local->kind == OP_END ? UINT64_MAX : local->point;
-    }
-    outcomes_add(w->stuck, w->row);
-}
 
 /* --- limits --- */
 
@@ -52,115 +17,77 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-void halt(struct search *search, enum completion why)
+void halt(struct search *search, int why)
 {
     int going = DONE;
-    atomic_compare_exchange_strong(&search->halted, &going, (int)why);
+    atomic_compare_exchange_strong(&search->halted, &going, why);
 }
 
 void check_time_and_memory(struct search *search, size_t more_bytes)
 {
     const struct limits *limits = &search->query->limits;
+    size_t bytes = more_bytes + visited_bytes(search->visited) + machine_bytes(search->machine) +
+                   parts_bytes(search->parts) + atomic_load(&search->stack_bytes);
     if (limits->stop && atomic_load(limits->stop))
         halt(search, INTERRUPTED);
     else if (limits->deadline > 0 && now() >= limits->deadline)
         halt(search, LIMIT_TIME);
-    else if (limits->max_memory && visited_bytes(search->visited) + machine_bytes(search->machine) +
-                                           atomic_load(&search->stack_bytes) + more_bytes >
-                                       limits->max_memory)
+    else if (limits->max_memory && bytes > limits->max_memory)
         halt(search, LIMIT_MEMORY);
-}
-
-static void check_limits(struct worker *w)
-{
-    struct search *search = w->search;
-    uint64_t stored = atomic_fetch_add(&search->stored, w->unchecked) + w->unchecked;
-    uint64_t most = search->query->limits.max_states;
-    w->unchecked = 0;
-    atomic_fetch_add(&search->stack_bytes, w->stack.capacity - w->stack_bytes);
-    w->stack_bytes = w->stack.capacity;
-    if (most && stored >= most)
-        halt(search, LIMIT_STATES);
-    check_time_and_memory(search, 0);
-}
-
-void worker_count(struct worker *w)
-{
-    w->stored++;
-    if (++w->unchecked == CHECK_EVERY)
-        check_limits(w);
 }
 
 /* --- one state --- */
 
-void worker_reserve(struct worker *w, size_t state_size)
+static void record(struct worker *w, enum ending ending)
 {
-    enum { SLACK = 256 }; /* entries */
-    const struct machine *m = w->search->machine;
-    size_t wanted = state_size + STEP_GROWTH + sizeof(entry_t);
-    if (w->capacity < wanted) {
-        w->capacity = 2 * wanted + SLACK * sizeof(entry_t);
-        w->state = xrealloc(w->state, w->capacity);
-        w->spare = xrealloc(w->spare, w->capacity);
-        w->room = (unsigned)((w->capacity - m->entries_at - STEP_GROWTH) / sizeof(entry_t) - 1);
+    const struct query *query = w->search->query;
+    worker_observe(w, w->row);
+    if (ending == COMPLETE) {
+        outcomes_add(w->outcomes, w->row);
+        return;
     }
-    size_t steps = 2 * (state_size / sizeof(entry_t)) + 2 * m->n_threads + MAX_MOVES;
-    if (w->steps_capacity < steps) {
-        w->steps_capacity = 2 * steps;
-        w->steps = xrealloc(w->steps, w->steps_capacity * sizeof *w->steps);
+    for (unsigned t = 0; t < w->search->machine->n_threads; t++) {
+        const struct local *local = worker_local(w, t);
+        w->row[query->n_observables + t] = local->kind == OP_END ? UINT64_MAX : local->point;
     }
+    outcomes_add(w->stuck, w->row);
 }
 
-enum effect choose_steps(struct worker *w, uint64_t threads, unsigned *n_steps, struct fingerprint *print)
-{
-    if (w->search->reduced)
-        return reduce(w, threads, n_steps, print);
-    const struct machine *m = w->search->machine;
-    worker_reserve(w, state_size(m, w->state));
-    *n_steps = machine_steps(m, w->state, w->steps);
-    *print = visited_fingerprint(w->state, state_size(m, w->state));
-    return EFFECT_OK;
-}
-
-/* The search has come to the state in w->state, by steps of these threads. */
-static void arrive(struct worker *w, uint64_t threads)
+/* The search has come to the worker's state by some step. */
+static void arrive(struct worker *w)
 {
     struct search *search = w->search;
-    struct machine *m = search->machine;
     unsigned n;
     struct fingerprint print;
-    enum effect effect = choose_steps(w, threads, &n, &print);
+    enum effect effect = worker_steps(w, &n, &print);
     if (effect == EFFECT_FULL)
         halt(search, UNSUPPORTED);
     if (effect != EFFECT_OK || !visited_add(search->visited, print))
         return;
     worker_count(w);
+    size_t size;
+    const uint8_t *state = worker_state(w, &size);
     if (n > 0)
-        stack_push(&w->stack, w->state, state_size(m, w->state), w->steps, n);
-    if (n == 0 && machine_complete(m, w->state))
-        record_outcome(w);
-    else if (n == 0 || (only_spins(m, w->state, w->steps, n) && spinners_stuck(m, w->state)))
-        record_stuck(w);
+        stack_push(&w->stack, state, size, w->steps, n);
+    enum ending ending = worker_ending(w, n);
+    if (ending != GOES_ON)
+        record(w, ending);
 }
 
 static void expand(struct worker *w, const struct frame *popped)
 {
-    struct search *search = w->search;
-    size_t size = popped->state_size;
     /* Pushing overwrites the popped frame, so what is still needed of it moves here. */
-    size_t steps_bytes = popped->n_steps * sizeof(struct step);
+    size_t size = popped->state_size, steps_bytes = popped->n_steps * sizeof(struct step);
     uint8_t *from = xmalloc(size + steps_bytes);
     memcpy(from, popped->state, size);
     memcpy(from + size, popped->steps, steps_bytes);
     const struct step *steps = (const struct step *)(void *)(from + size);
     for (unsigned i = 0; i < popped->n_steps; i++) {
-        worker_reserve(w, size);
-        memcpy(w->state, from, size);
-        enum effect effect = take(w, steps[i]);
+        enum effect effect = worker_take(w, from, size, steps[i]);
         if (effect == EFFECT_FULL)
-            halt(search, UNSUPPORTED);
+            halt(w->search, UNSUPPORTED);
         else if (effect == EFFECT_OK)
-            arrive(w, UINT64_C(1) << steps[i].thread);
+            arrive(w);
     }
     free(from);
 }
@@ -178,8 +105,7 @@ static void give_work(struct worker *w)
     pthread_mutex_unlock(&search->sharing);
 }
 
-/* Waits until there is work again; false when there will be none. The last worker to run out of work ends the
- * search. */
+/* Waits until there is work again; false when there will be none. The last worker to run out of work ends the search. */
 static bool get_work(struct worker *w)
 {
     struct search *search = w->search;
@@ -216,29 +142,39 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* --- the whole search --- */
-
-void worker_start(struct worker *w, struct search *search)
+static void run_workers(struct search *search, struct worker *workers)
 {
-    const struct query *query = search->query;
-    w->search = search;
-    w->outcomes = outcomes_new(query->n_observables);
-    w->stuck = outcomes_new(query->n_observables + search->machine->n_threads);
-    w->row = xcalloc(query->n_observables + search->machine->n_threads, sizeof *w->row);
-    w->moves = moves_new(search->machine);
-    worker_reserve(w, machine_first_size(search->machine));
+    pthread_t *threads = xcalloc(search->jobs, sizeof *threads);
+    unsigned started = 1;
+    while (started < search->jobs && pthread_create(&threads[started], NULL, work, &workers[started]) == 0)
+        started++;
+    /* Those that couldn't be had are idle for good. */
+    atomic_fetch_add(&search->idle, search->jobs - started);
+    work(&workers[0]);
+    for (unsigned i = 1; i < started; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
 }
 
-void worker_free(struct worker *w)
+/* --- the whole search --- */
+
+void search_start(struct search *search, struct arena *arena, bool reduced, bool symmetric)
 {
-    stack_free(&w->stack);
-    free(w->state);
-    free(w->spare);
-    free(w->steps);
-    free(w->row);
-    free(w->log.steps);
-    free(w->recent);
-    moves_free(w->moves);
+    search->visited = visited_new(search->jobs > 1);
+    search->parts = reduced ? parts_new(search->machine) : NULL;
+    search->symmetry = symmetric ? symmetry_new(arena, search->machine, search->query) : NULL;
+    pthread_mutex_init(&search->sharing, NULL);
+    pthread_cond_init(&search->shared, NULL);
+}
+
+void search_end(struct search *search)
+{
+    pthread_mutex_destroy(&search->sharing);
+    pthread_cond_destroy(&search->shared);
+    stack_free(&search->pool);
+    parts_free(search->parts);
+    visited_free(search->visited);
+    machine_free(search->machine);
 }
 
 static void add_all(struct outcomes *to, const struct outcomes *from)
@@ -260,31 +196,26 @@ static void worker_end(struct worker *w, struct worker *first)
     worker_free(w);
 }
 
-static void run_workers(struct search *search, struct worker *workers)
+static struct result result_of(struct search *search, struct worker *all)
 {
-    pthread_t *threads = xcalloc(search->jobs, sizeof *threads);
-    unsigned started = 1;
-    while (started < search->jobs && pthread_create(&threads[started], NULL, work, &workers[started]) == 0)
-        started++;
-    if (started < search->jobs) {
-        pthread_mutex_lock(&search->sharing);
-        atomic_fetch_add(&search->idle,
-                         search->jobs - started); /* those that couldn't be had are idle for good */
-        pthread_mutex_unlock(&search->sharing);
+    int halted = atomic_load(&search->halted);
+    if (search->symmetry && halted != UNSUPPORTED && halted != TOO_CROWDED) {
+        all->outcomes = symmetry_close(search, all->outcomes, false);
+        all->stuck = symmetry_close(search, all->stuck, true);
+        halted = atomic_load(&search->halted);
     }
-    work(&workers[0]);
-    for (unsigned i = 1; i < started; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
-}
-
-static void start(struct worker *w)
-{
-    enum effect effect = machine_first(w->search->machine, w->state);
-    if (effect == EFFECT_OK)
-        arrive(w, ALL_THREADS >> (64 - w->search->machine->n_threads));
-    else if (effect == EFFECT_FULL)
-        halt(w->search, UNSUPPORTED);
+    struct result result = {
+        .states = all->outcomes,
+        .completion = (enum completion)halted,
+        .why = halted == UNSUPPORTED ? machine_why(search->machine) : NULL,
+        .explored = all->stored,
+        .stuck = outcomes_count(all->stuck),
+        .stuck_known = true,
+        .bytes = visited_bytes(search->visited),
+    };
+    outcomes_free(all->stuck);
+    outcomes_sort(result.states);
+    return result;
 }
 
 static struct result search_all(struct search *search)
@@ -292,55 +223,43 @@ static struct result search_all(struct search *search)
     struct worker *workers = xcalloc(search->jobs, sizeof *workers);
     for (unsigned i = 0; i < search->jobs; i++)
         worker_start(&workers[i], search);
-    start(&workers[0]);
+    enum effect effect = worker_begin(&workers[0]);
+    if (effect == EFFECT_OK)
+        arrive(&workers[0]);
+    else if (effect == EFFECT_FULL)
+        halt(search, UNSUPPORTED);
     run_workers(search, workers);
     for (unsigned i = search->jobs; i-- > 0;)
         worker_end(&workers[i], &workers[0]);
-    struct result result = {
-        .states = workers[0].outcomes,
-        .completion = (enum completion)atomic_load(&search->halted),
-        .explored = workers[0].stored,
-        .stuck = outcomes_count(workers[0].stuck),
-        .stuck_known = true,
-        .bytes = visited_bytes(search->visited),
-    };
-    if (search->symmetry && result.completion != UNSUPPORTED) {
-        result.states = symmetry_close(search, result.states, false);
-        workers[0].stuck = symmetry_close(search, workers[0].stuck, true);
-        result.completion = (enum completion)atomic_load(&search->halted);
-        result.stuck = outcomes_count(workers[0].stuck);
-    }
-    result.why = result.completion == UNSUPPORTED ? machine_why(search->machine) : NULL;
-    outcomes_free(workers[0].stuck);
-    outcomes_sort(result.states);
+    struct result result = result_of(search, &workers[0]);
     free(workers);
+    return result;
+}
+
+static struct result explore(const struct query *query, bool reduced)
+{
+    struct search search = {.query = query, .jobs = query->limits.jobs ? query->limits.jobs : 1};
+    struct arena *arena = arena_new();
+    struct result result = {.completion = UNSUPPORTED, .stuck_known = true};
+    search.machine = machine_new(arena, query->program, reduced, &result.why);
+    if (search.machine) {
+        search.machine->forget_unwaited = reduced && !query->program->tso;
+        search_start(&search, arena, reduced, reduced);
+        result = search_all(&search);
+        search_end(&search);
+    } else {
+        result.states = outcomes_new(query->n_observables);
+    }
+    arena_free(arena);
     return result;
 }
 
 struct result explore_operational(const struct query *query, const struct operational_options *options)
 {
-    struct search search = {.query = query, .jobs = query->limits.jobs ? query->limits.jobs : 1};
-    struct arena *arena = arena_new();
-    struct result result = {.completion = UNSUPPORTED, .stuck_known = true};
     bool reduced = !options->no_reduction && mutant_chosen() == NO_MUTANT;
-    search.machine = machine_new(arena, query->program, reduced, &result.why);
-    if (!search.machine) {
-        result.states = outcomes_new(query->n_observables);
-        arena_free(arena);
+    struct result result = explore(query, reduced);
+    if ((int)result.completion != TOO_CROWDED)
         return result;
-    }
-    search.reduced = reduced;
-    search.machine->forget_unwaited = reduced && !query->program->tso;
-    search.symmetry = reduced ? symmetry_new(arena, search.machine, query) : NULL;
-    search.visited = visited_new(search.jobs > 1);
-    pthread_mutex_init(&search.sharing, NULL);
-    pthread_cond_init(&search.shared, NULL);
-    result = search_all(&search);
-    pthread_mutex_destroy(&search.sharing);
-    pthread_cond_destroy(&search.shared);
-    stack_free(&search.pool);
-    visited_free(search.visited);
-    machine_free(search.machine);
-    arena_free(arena);
-    return result;
+    outcomes_free(result.states);
+    return explore(query, false);
 }

@@ -33,24 +33,22 @@ struct hunt {
     bool found;
 };
 
+/* Whether the worker's state ends a run of the kind that is looked for. */
 static bool wanted(struct hunt *hunt, unsigned n)
 {
     struct worker *w = &hunt->worker;
-    struct machine *m = hunt->search.machine;
-    const struct query *query = hunt->search.query;
-    bool complete = n == 0 && machine_complete(m, w->state);
-    if (!hunt->row)
-        return (n == 0 && !complete) || (only_spins(m, w->state, w->steps, n) && spinners_stuck(m, w->state));
-    if (!complete)
-        return false;
-    observe_state(m, w->state, query, w->row);
-    return query->n_observables == 0 || memcmp(w->row, hunt->row, query->n_observables * sizeof *w->row) == 0;
+    enum ending ending = worker_ending(w, n);
+    if (!hunt->row || ending != COMPLETE)
+        return !hunt->row && ending == STUCK;
+    unsigned observables = hunt->search.query->n_observables;
+    worker_observe(w, w->row);
+    return observables == 0 || memcmp(w->row, hunt->row, observables * sizeof *w->row) == 0;
 }
 
 /* Steps of the thread that was last at work are tried first. */
 static void prefer(struct hunt *hunt, struct step *steps, unsigned n)
 {
-    const struct log *log = &hunt->worker.log;
+    const struct log *log = &hunt->worker.log.steps;
     for (unsigned i = 0, front = 0; i < n && log->n; i++)
         if (steps[i].thread == log->steps[log->n - 1].thread) {
             struct step step = steps[i];
@@ -59,14 +57,13 @@ static void prefer(struct hunt *hunt, struct step *steps, unsigned n)
         }
 }
 
-static void arrive(struct hunt *hunt, uint64_t threads)
+static void arrive(struct hunt *hunt)
 {
     struct worker *w = &hunt->worker;
     unsigned n;
     struct fingerprint print;
-    if (choose_steps(w, threads, &n, &print) != EFFECT_OK || !visited_add(hunt->search.visited, print))
+    if (worker_steps(w, &n, &print) != EFFECT_OK || !visited_add(hunt->search.visited, print))
         return;
-    size_t size = state_size(hunt->search.machine, w->state);
     if (wanted(hunt, n)) {
         hunt->found = true;
         return;
@@ -79,12 +76,11 @@ static void arrive(struct hunt *hunt, uint64_t threads)
         hunt->stages = xrealloc(hunt->stages, hunt->capacity * sizeof *hunt->stages);
     }
     struct stage *stage = &hunt->stages[hunt->n_stages++];
-    *stage = (struct stage){.state = xmalloc(size),
-                            .steps = xmalloc(n * sizeof *stage->steps),
-                            .n_steps = n,
-                            .size = size,
-                            .path = w->log.n};
-    memcpy(stage->state, w->state, size);
+    *stage = (struct stage){.n_steps = n, .path = w->log.steps.n};
+    const uint8_t *state = worker_state(w, &stage->size);
+    stage->state = xmalloc(stage->size);
+    stage->steps = xmalloc(n * sizeof *stage->steps);
+    memcpy(stage->state, state, stage->size);
     memcpy(stage->steps, w->steps, n * sizeof *stage->steps);
     prefer(hunt, stage->steps, n);
 }
@@ -99,24 +95,40 @@ static void pop(struct hunt *hunt)
 static void hunt_down(struct hunt *hunt)
 {
     struct worker *w = &hunt->worker;
-    if (machine_first(hunt->search.machine, w->state) == EFFECT_OK)
-        arrive(hunt, ALL_THREADS >> (64 - hunt->search.machine->n_threads));
+    w->log.on = true;
+    if (worker_begin(w) == EFFECT_OK)
+        arrive(hunt);
     while (hunt->n_stages && !hunt->found && atomic_load(&hunt->search.halted) == DONE) {
         struct stage *stage = &hunt->stages[hunt->n_stages - 1];
         if (stage->next == stage->n_steps) {
             pop(hunt);
             continue;
         }
-        worker_reserve(w, stage->size);
-        memcpy(w->state, stage->state, stage->size);
-        w->log.n = stage->path;
-        struct step step = stage->steps[stage->next++];
-        if (take(w, step) == EFFECT_OK)
-            arrive(hunt, UINT64_C(1) << step.thread);
+        w->log.steps.n = stage->path;
+        if (worker_take(w, stage->state, stage->size, stage->steps[stage->next++]) == EFFECT_OK)
+            arrive(hunt);
     }
     while (hunt->n_stages)
         pop(hunt);
     free(hunt->stages);
+}
+
+/* The moves of the reduced search as single steps, those that it took at once included. */
+static struct log single_steps(struct machine *m, const struct log *moves)
+{
+    struct log log = {0};
+    struct packed packed = {.machine = m, .log = &log};
+    packed_reserve(&packed, machine_first_size(m));
+    enum effect effect = machine_first(m, packed.state);
+    for (unsigned t = 0; t < m->n_threads && effect == EFFECT_OK; t++)
+        effect = packed_take_eager(&packed, t);
+    for (size_t i = 0; i < moves->n && effect == EFFECT_OK; i++) {
+        effect = packed_take_whole(&packed, moves->steps[i]);
+        if (effect == EFFECT_OK)
+            effect = packed_take_eager(&packed, moves->steps[i].thread);
+    }
+    packed_free(&packed);
+    return log;
 }
 
 /* --- the run --- */
@@ -204,14 +216,25 @@ static void smooth(struct film *film)
     }
 }
 
+/* Judged once more, on the state that the plain rules lead to. */
 static bool ends_as_wanted(struct hunt *hunt, const struct film *film)
 {
     struct machine *m = film->machine;
-    struct worker *w = &hunt->worker;
     const uint8_t *end = film->states[film->n_steps];
-    worker_reserve(w, state_size(m, end));
-    memcpy(w->state, end, state_size(m, end));
-    return wanted(hunt, machine_steps(m, w->state, w->steps));
+    struct search search = {.query = hunt->search.query, .machine = m};
+    struct worker w = {0};
+    struct hunt again = {.search = search, .row = hunt->row};
+    worker_start(&w, &search);
+    packed_reserve(&w.packed, state_size(m, end));
+    memcpy(w.packed.state, end, state_size(m, end));
+    unsigned n;
+    struct fingerprint print;
+    again.worker = w;
+    bool right = worker_steps(&again.worker, &n, &print) == EFFECT_OK && wanted(&again, n);
+    outcomes_free(again.worker.outcomes);
+    outcomes_free(again.worker.stuck);
+    worker_free(&again.worker);
+    return right;
 }
 
 /* --- what each step belongs to --- */
@@ -335,10 +358,14 @@ static struct run *tell(struct arena *arena, const struct film *film, bool stuck
 
 static struct run *film_and_tell(struct arena *arena, struct hunt *hunt)
 {
-    struct log *log = &hunt->worker.log;
-    struct film film = {.machine = hunt->search.machine, .steps = log->steps, .n_steps = log->n};
+    struct machine *m = hunt->search.machine;
+    struct log *log = &hunt->worker.log.steps, single = {0};
+    if (hunt->search.parts)
+        single = single_steps(m, log);
+    struct film film = {.machine = m,
+                        .steps = hunt->search.parts ? single.steps : log->steps,
+                        .n_steps = hunt->search.parts ? single.n : log->n};
     struct run *run = NULL;
-    log->on = false;
     if (replay(&film)) {
         smooth(&film);
         if (ends_as_wanted(hunt, &film))
@@ -347,30 +374,37 @@ static struct run *film_and_tell(struct arena *arena, struct hunt *hunt)
     for (size_t i = 0; i <= film.n_steps; i++)
         free(film.states[i]);
     free(film.states);
+    free(single.steps);
     return run;
 }
 
-const struct run *run_find(struct arena *arena, const struct query *query, const uint64_t *row)
+static const struct run *find(struct arena *arena, const struct query *query, const uint64_t *row,
+                              bool reduced, bool *crowded)
 {
     struct hunt hunt = {.search = {.query = query, .jobs = 1}, .row = row};
     const char *why;
     struct arena *own = arena_new();
-    hunt.search.machine = machine_new(own, query->program, false, &why);
     struct run *run = NULL;
+    hunt.search.machine = machine_new(own, query->program, false, &why);
     if (hunt.search.machine) {
-        hunt.search.reduced = hunt.search.machine->mutant == NO_MUTANT;
-        hunt.search.visited = visited_new(false);
+        search_start(&hunt.search, own, reduced, false);
         worker_start(&hunt.worker, &hunt.search);
-        hunt.worker.log.on = true;
         hunt_down(&hunt);
+        *crowded = atomic_load(&hunt.search.halted) == TOO_CROWDED;
         if (hunt.found)
             run = film_and_tell(arena, &hunt);
         outcomes_free(hunt.worker.outcomes);
         outcomes_free(hunt.worker.stuck);
         worker_free(&hunt.worker);
-        visited_free(hunt.search.visited);
-        machine_free(hunt.search.machine);
+        search_end(&hunt.search);
     }
     arena_free(own);
     return run;
+}
+
+const struct run *run_find(struct arena *arena, const struct query *query, const uint64_t *row)
+{
+    bool crowded = false;
+    const struct run *run = find(arena, query, row, mutant_chosen() == NO_MUTANT, &crowded);
+    return crowded ? find(arena, query, row, false, &crowded) : run;
 }

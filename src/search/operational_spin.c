@@ -7,14 +7,6 @@
 
 #include <stdlib.h>
 
-bool only_spins(const struct machine *m, const uint8_t *state, const struct step *steps, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (steps[i].rule != RULE_CPU || local_of(m, state, steps[i].thread)->kind != OP_SPIN_BEGIN)
-            return false;
-    return n > 0;
-}
-
 static unsigned steps_of(const struct machine *m, const uint8_t *state, unsigned t, struct step *steps)
 {
     const uint16_t *ends = buffer_of(m, state, t);

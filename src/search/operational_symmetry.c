@@ -1,5 +1,5 @@
 /* Symmetry of the operational search (docs/reduction.md): of states that differ by an exchange of threads that run the same
- * code, only one is explored, the one in which those threads' parts are in ascending order. What is found is then
+ * code, only one is explored, the one in which those threads' parts (operational_parts.h) are in ascending order. What is found is then
  * completed by exchanging the threads' columns. */
 #include "base/arena.h"
 #include "search/operational.h"
@@ -62,77 +62,38 @@ const struct symmetry *symmetry_new(struct arena *arena, const struct machine *m
 
 /* --- sorting a state --- */
 
-static unsigned n_fifos(const struct machine *m, unsigned t)
+/* By content, not by number: the numbers of parts and local states depend on the course of the search. */
+static int compare_parts(const struct parts *parts, uint32_t a, uint32_t b)
 {
-    return 1 + 3u * (m->first_qp[t + 1] - m->first_qp[t]);
-}
-
-/* By program point and registers, not by the number of the local state: those numbers depend on the course of the search. */
-static int compare_locals(const struct machine *m, uint32_t a, uint32_t b)
-{
-    const struct local *x = machine_local(m, a), *y = machine_local(m, b);
+    if (a == b)
+        return 0;
+    const struct machine *m = parts->machine;
+    const struct part *p = part_get(parts, a), *q = part_get(parts, b);
+    const struct local *x = machine_local(m, p->local), *y = machine_local(m, q->local);
     if (x->point != y->point)
         return x->point < y->point ? -1 : 1;
-    return memcmp(x->regs, y->regs, m->program->n_regs[x->thread] * sizeof *x->regs);
+    int order = memcmp(x->regs, y->regs, m->program->n_regs[x->thread] * sizeof *x->regs);
+    if (order == 0)
+        order = memcmp(p->ends, q->ends, p->n_ends * sizeof *p->ends);
+    if (order == 0)
+        order = memcmp(p->entries, q->entries, p->n_entries * sizeof *p->entries);
+    return order;
 }
 
-static int compare_parts(const struct machine *m, const uint8_t *state, unsigned t, unsigned u)
+void symmetry_sort(const struct search *search, uint8_t *compound)
 {
-    uint32_t a = get_locals(m, state)[t], b = get_locals(m, state)[u];
-    const uint16_t *x = buffer_of(m, state, t), *y = buffer_of(m, state, u);
-    unsigned n = n_fifos(m, t);
-    if (a != b)
-        return compare_locals(m, a, b);
-    for (unsigned f = 1; f <= n; f++)
-        if (x[f] - x[0] != y[f] - y[0])
-            return x[f] - x[0] < y[f] - y[0] ? -1 : 1;
-    const entry_t *entries = get_entries(m, state);
-    return memcmp(entries + x[0], entries + y[0], (x[n] - x[0]) * sizeof *entries);
-}
-
-/* Writes the state in which thread t has the part that thread part[t] had. */
-static void rebuild(const struct machine *m, const uint8_t *from, uint8_t *to, const uint8_t *part)
-{
-    memcpy(to, from, m->entries_at);
-    uint16_t *ends = state_ends(m, to);
-    entry_t *entries = state_entries(m, to);
-    for (unsigned t = 0; t < m->n_threads; t++) {
-        const uint16_t *old = buffer_of(m, from, part[t]);
-        uint16_t *new = ends + m->buffer[t];
-        unsigned n = n_fifos(m, t);
-        state_locals(m, to)[t] = get_locals(m, from)[part[t]];
-        for (unsigned f = 1; f <= n; f++)
-            new[f] = (uint16_t)(new[0] + (old[f] - old[0]));
-        memcpy(entries + new[0], get_entries(m, from) + old[0], (size_t)(old[n] - old[0]) * sizeof *entries);
-    }
-}
-
-bool symmetry_sort(struct worker *w)
-{
-    const struct machine *m = w->search->machine;
-    const struct symmetry *symmetry = w->search->symmetry;
-    uint8_t part[PROG_MAX_THREADS];
-    bool changed = false;
-    for (unsigned t = 0; t < m->n_threads; t++)
-        part[t] = (uint8_t)t;
+    const struct symmetry *symmetry = search->symmetry;
+    uint32_t *part = compound_parts(compound);
     for (unsigned c = 0; c < symmetry->n_classes; c++) {
         const struct class *class = &symmetry->classes[c];
         for (unsigned i = 1; i < class->n; i++) {
-            uint8_t moving = part[class->threads[i]];
+            uint32_t moving = part[class->threads[i]];
             unsigned j = i;
-            for (; j > 0 && compare_parts(m, w->state, moving, part[class->threads[j - 1]]) < 0; j--)
+            for (; j > 0 && compare_parts(search->parts, moving, part[class->threads[j - 1]]) < 0; j--)
                 part[class->threads[j]] = part[class->threads[j - 1]];
             part[class->threads[j]] = moving;
-            changed |= j != i;
         }
     }
-    if (!changed)
-        return false;
-    rebuild(m, w->state, w->spare, part);
-    uint8_t *state = w->spare;
-    w->spare = w->state;
-    w->state = state;
-    return true;
 }
 
 /* --- completing what was found --- */

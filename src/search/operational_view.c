@@ -1,7 +1,7 @@
-/* The moves of one thread (struct view in operational_moves.h; the argument is in docs/reduction.md). */
+/* The moves of one thread (struct moves_of_thread in operational_parts.h; the argument is in docs/reduction.md). */
 #include "model/machine_intern.h"
 #include "model/machine_rules.h"
-#include "search/operational_moves.h"
+#include "search/operational_parts.h"
 
 enum { NO_MOVE = -1, CPU_MOVE = 0, BUFFER_MOVE = 1 };
 
@@ -12,7 +12,7 @@ struct survey {
     const uint16_t *ends;
     const entry_t *entries;
     const struct local *local;
-    struct view *view;
+    struct moves_of_thread *view;
     unsigned t;
     /* Nodes towards which there are, in B, any operations, puts, remote RMWs (both before any fence), fences. */
     uint64_t buffered, buffered_puts, buffered_rmws, buffered_fences;
@@ -25,43 +25,31 @@ static move_set one(int move)
 
 static int add_move(struct survey *s, struct step step)
 {
-    struct view *view = s->view;
-    if (view->n == MAX_MOVES)
-        return MAX_MOVES - 1; /* the state has too many, which find_moves will see by the sum */
-    unsigned i = view->n++;
-    view->reads[i] = view->writes[i] = 0;
-    view->needs[i] = view->apart[i] = 0;
-    view->steps[i] = step;
-    return (int)i;
+    struct moves_of_thread *view = s->view;
+    view->crowded |= view->n == MAX_MOVES;
+    if (view->crowded)
+        return MAX_MOVES - 1; /* nothing of this will be used */
+    view->move[view->n] = (struct move){.step = step};
+    return (int)view->n++;
 }
 
 static void may_read(struct survey *s, int move, uint64_t memory)
 {
-    struct view *view = s->view;
-    for (; memory; memory &= memory - 1) {
-        uint64_t bit = memory & -memory;
-        move_set *readers = &view->readers[__builtin_ctzll(memory)];
-        *readers = (view->all_read & bit ? *readers : 0) | one(move);
-        view->all_read |= bit;
-    }
+    for (; memory; memory &= memory - 1)
+        s->view->readers[__builtin_ctzll(memory)] |= one(move);
 }
 
 static void may_write(struct survey *s, int move, uint64_t memory)
 {
-    struct view *view = s->view;
-    for (; memory; memory &= memory - 1) {
-        uint64_t bit = memory & -memory;
-        move_set *writers = &view->writers[__builtin_ctzll(memory)];
-        *writers = (view->all_write & bit ? *writers : 0) | one(move);
-        view->all_write |= bit;
-    }
+    for (; memory; memory &= memory - 1)
+        s->view->writers[__builtin_ctzll(memory)] |= one(move);
 }
 
 static void enable(struct survey *s, int move, uint64_t reads, uint64_t writes)
 {
     s->view->enabled |= one(move);
-    s->view->reads[move] = reads;
-    s->view->writes[move] = writes;
+    s->view->move[move].reads = reads;
+    s->view->move[move].writes = writes;
     may_read(s, move, reads);
     may_write(s, move, writes);
 }
@@ -102,7 +90,7 @@ static void survey_buffer(struct survey *s)
     add_move(s, (struct step){RULE_FLUSH, (uint8_t)s->t, NO_QP, 0});
     if (ends[0] == ends[1])
         return;
-    s->view->apart[BUFFER_MOVE] = one(CPU_MOVE);
+    s->view->move[BUFFER_MOVE].apart = one(CPU_MOVE);
     enable(s, BUFFER_MOVE, 0, m->loc_bit[entry_loc(s->entries[ends[0]])]);
     for (unsigned i = ends[0]; i < ends[1]; i++) {
         if (entry_kind(s->entries[i]) == E_STORE)
@@ -171,7 +159,7 @@ static void survey_remote_landing(struct survey *s, struct pair *pair)
     pair->land_remote = add_move(s, (struct step){(uint8_t)rule, (uint8_t)s->t, pair->q, 0});
     enable(s, pair->land_remote, 0, m->loc_bit[entry_loc(first)]);
     if (!pair->looped)
-        s->view->apart[pair->land_remote] = one(CPU_MOVE) | one(BUFFER_MOVE);
+        s->view->move[pair->land_remote].apart = one(CPU_MOVE) | one(BUFFER_MOVE);
     for (unsigned i = ends[WBR]; i < ends[WBR + 1]; i++) {
         may_write(s, pair->land_remote, m->loc_bit[entry_loc(s->entries[i])]);
         if (entry_kind(s->entries[i]) == E_AW)
@@ -208,7 +196,7 @@ static int add_read(struct survey *s, struct pair *pair, entry_t entry, unsigned
     s->view->rmws |= one(move);
     enable(s, move, s->m->loc_bit[entry_loc(entry)], s->m->atomic_bit[n]);
     if (!pair->looped)
-        s->view->apart[move] = one(CPU_MOVE) | one(BUFFER_MOVE);
+        s->view->move[move].apart = one(CPU_MOVE) | one(BUFFER_MOVE);
     return move;
 }
 
@@ -241,7 +229,7 @@ static void survey_put(struct survey *s, struct pair *pair, entry_t entry, unsig
         if (!pair->fence && pair->land_local == NO_MOVE)
             enable(s, pair->put, source, 0);
         /* The local send of what is older would stop it, so what the head waits for belongs to it even if it is enabled. */
-        s->view->needs[pair->put] =
+        s->view->move[pair->put].needs =
             !pair->fence && pair->land_local != NO_MOVE ? one(pair->land_local) : one(pair->head);
     }
     if (at == 0)
@@ -260,7 +248,7 @@ static void survey_send(struct survey *s, struct pair *pair, entry_t entry, unsi
         enum rule rule = atomic ? RULE_ATOMIC_SEND : RULE_PUT_SEND;
         pair->sender = add_move(s, (struct step){(uint8_t)rule, (uint8_t)s->t, pair->q, (uint16_t)at});
         enable(s, pair->sender, 0, 0);
-        s->view->needs[pair->sender] = pair->gets | one(pair->land_remote); /* the reads of older gets */
+        s->view->move[pair->sender].needs = pair->gets | one(pair->land_remote); /* the reads of older gets */
         if (at == 0)
             pair->head = pair->sender;
     }
@@ -288,12 +276,12 @@ static void bind_sends(struct survey *s, const struct pair *pair)
                          : pair->fence           ? 0
                                                  : later_sends(s, n, true);
         for (move_set rest = pair->gets; rest; rest &= rest - 1)
-            s->view->needs[__builtin_ctzll(rest)] |= sends;
+            s->view->move[__builtin_ctzll(rest)].needs |= sends;
     }
     if (ends[PIPE] < ends[WBR] && entry_kind(s->entries[ends[PIPE]]) == E_LW)
-        s->view->needs[pair->head] |= pair->put_before_fence ? one(pair->put)
-                                      : pair->fence          ? 0
-                                                             : later_sends(s, n, false);
+        s->view->move[pair->head].needs |= pair->put_before_fence ? one(pair->put)
+                                           : pair->fence          ? 0
+                                                                  : later_sends(s, n, false);
 }
 
 static void survey_pair(struct survey *s, unsigned q, struct pair *pair)
@@ -327,60 +315,21 @@ static void survey_pair(struct survey *s, unsigned q, struct pair *pair)
 
 /* --- the CPU --- */
 
-/* What the iteration of a spin loop does first, which it is to start together with: a load, or a get that it waits for at
- * once. NULL for anything else. */
-static const struct local *first_read(struct machine *m, const uint8_t *state, unsigned t)
-{
-    uint32_t first = locals_after(m, get_locals(m, state)[t], 0);
-    if (first == LOCAL_NONE)
-        return NULL;
-    const struct local *local = machine_local(m, first);
-    if (local->kind == OP_LOAD)
-        return local;
-    if (local->kind != OP_GET || local->wid == PROG_NO_WID)
-        return NULL;
-    uint32_t second = locals_after(m, first, 0);
-    if (second == LOCAL_NONE)
-        return NULL;
-    const struct local *then = machine_local(m, second);
-    return then->kind == OP_WAIT && then->wid == local->wid ? local : NULL;
-}
-
-unsigned spin_steps(struct machine *m, const uint8_t *state, unsigned t, struct step steps[SPIN_STEPS])
-{
-    const struct local *read = first_read(m, state, t);
-    steps[0] = steps[1] = (struct step){RULE_CPU, (uint8_t)t, NO_QP, 0};
-    if (!read)
-        return 1;
-    if (read->kind == OP_LOAD)
-        return 2;
-    unsigned q = local_qp(m, t, read);
-    const uint16_t *buffer = buffer_of(m, state, t), *ends = get_ends(m, state) + m->qps[q].fifo;
-    if (buffer[0] < buffer[1] || ends[WBR] < ends[WBR + 1])
-        return 0;
-    for (unsigned i = ends[PIPE]; i < ends[WBR]; i++)
-        if (KIND(entry_kind(get_entries(m, state)[i])) & STOPS_OTHERS)
-            return 0;
-    steps[2] = (struct step){RULE_FLUSH, (uint8_t)t, NO_QP, 0};
-    steps[3] = (struct step){RULE_GET_READ, (uint8_t)t, (uint16_t)q, (uint16_t)(ends[WBR] - ends[PIPE])};
-    return 4;
-}
-
 static void survey_spin(struct survey *s, const struct pair *pairs)
 {
     struct step steps[SPIN_STEPS];
-    const struct local *read = first_read(s->m, s->state, s->t);
+    const struct local *read = spin_read(s->m, get_locals(s->m, s->state)[s->t]);
     const uint16_t *buffer = buffer_of(s->m, s->state, s->t);
     s->view->spins = one(CPU_MOVE);
     if (spin_steps(s->m, s->state, s->t, steps)) {
         enable(s, CPU_MOVE, read ? s->m->loc_bit[read->loc] : 0, 0);
     } else if (buffer[0] < buffer[1]) {
-        s->view->needs[CPU_MOVE] = one(BUFFER_MOVE);
+        s->view->move[CPU_MOVE].needs = one(BUFFER_MOVE);
     } else {
         const struct pair *pair = &pairs[local_qp(s->m, s->t, read) - s->m->first_qp[s->t]];
-        s->view->needs[CPU_MOVE] = one(pair->sender != NO_MOVE        ? pair->sender
-                                       : pair->land_remote != NO_MOVE ? pair->land_remote
-                                                                      : pair->head);
+        s->view->move[CPU_MOVE].needs = one(pair->sender != NO_MOVE        ? pair->sender
+                                            : pair->land_remote != NO_MOVE ? pair->land_remote
+                                                                           : pair->head);
     }
 }
 
@@ -398,7 +347,7 @@ static void survey_blocked(struct survey *s, const struct pair *pairs)
     unsigned q = s->local->kind == OP_POLL ? local_qp(s->m, s->t, s->local)
                                            : machine_waits_for(s->m, s->state, s->t, s->local->wid);
     if (q != NO_QP)
-        s->view->needs[CPU_MOVE] = needed_for_notice(s, &s->m->qps[q], &pairs[q - s->m->first_qp[s->t]]);
+        s->view->move[CPU_MOVE].needs = needed_for_notice(s, &s->m->qps[q], &pairs[q - s->m->first_qp[s->t]]);
 }
 
 static void survey_cpu(struct survey *s, const struct pair *pairs)
@@ -419,17 +368,12 @@ static void survey_cpu(struct survey *s, const struct pair *pairs)
         if (buffer[0] == buffer[1])
             enable(s, CPU_MOVE, local->reads, local->writes);
         else
-            s->view->needs[CPU_MOVE] = one(BUFFER_MOVE);
+            s->view->move[CPU_MOVE].needs = one(BUFFER_MOVE);
         break;
     case OP_AWAIT:
         /* If it is blocked, only writes to what it reads can enable it. */
-        s->view->reads[CPU_MOVE] = local->reads;
+        s->view->move[CPU_MOVE].reads = local->reads;
         s->view->awaits = true;
-        if (local->n_any == 1 && buffer[0] == buffer[1]) {
-            s->view->await_loc = local->any[0];
-            s->view->await_seen = get_memory(s->m, s->state)[local->any[0]];
-            s->view->await_true = machine_cpu_enabled(s->m, s->state, s->t);
-        }
         break;
     case OP_SPIN_BEGIN:
         survey_spin(s, pairs);
@@ -439,12 +383,12 @@ static void survey_cpu(struct survey *s, const struct pair *pairs)
         survey_blocked(s, pairs);
         break;
     default: /* mfence */
-        s->view->needs[CPU_MOVE] = one(BUFFER_MOVE);
+        s->view->move[CPU_MOVE].needs = one(BUFFER_MOVE);
         break;
     }
 }
 
-void view_find(struct machine *m, const uint8_t *state, unsigned t, struct view *view)
+void find_moves_of_thread(struct machine *m, const uint8_t *state, unsigned t, struct moves_of_thread *found)
 {
     struct pair pairs[PROG_MAX_NODES];
     struct survey s = {.m = m,
@@ -452,14 +396,9 @@ void view_find(struct machine *m, const uint8_t *state, unsigned t, struct view 
                        .ends = get_ends(m, state),
                        .entries = get_entries(m, state),
                        .local = local_of(m, state, t),
-                       .view = view,
+                       .view = found,
                        .t = t};
-    view->n = 0;
-    view->enabled = view->spins = view->rmws = 0;
-    view->awaits = false;
-    view->nic_write = view->holds = 0;
-    view->all_read = view->all_write = 0;
-    view->await_loc = PROG_NO_LOC;
+    memset(found, 0, offsetof(struct moves_of_thread, move));
     add_move(&s, (struct step){RULE_CPU, (uint8_t)t, NO_QP, 0});
     survey_buffer(&s);
     for (unsigned q = m->first_qp[t]; q < m->first_qp[t + 1]; q++)

@@ -78,18 +78,21 @@ static void expand(struct worker *w, const struct frame *popped)
 {
     /* Pushing overwrites the popped frame, so what is still needed of it moves here. */
     size_t size = popped->state_size, steps_bytes = popped->n_steps * sizeof(struct step);
-    uint8_t *from = xmalloc(size + steps_bytes);
-    memcpy(from, popped->state, size);
-    memcpy(from + size, popped->steps, steps_bytes);
-    const struct step *steps = (const struct step *)(void *)(from + size);
-    for (unsigned i = 0; i < popped->n_steps; i++) {
-        enum effect effect = worker_take(w, from, size, steps[i]);
+    unsigned n = popped->n_steps;
+    if (w->from_capacity < size + steps_bytes) {
+        w->from_capacity = 2 * (size + steps_bytes);
+        w->from = xrealloc(w->from, w->from_capacity);
+    }
+    memcpy(w->from, popped->state, size);
+    memcpy(w->from + size, popped->steps, steps_bytes);
+    for (unsigned i = 0; i < n; i++) {
+        const struct step *steps = (const struct step *)(void *)(w->from + size);
+        enum effect effect = worker_take(w, w->from, size, steps[i]);
         if (effect == EFFECT_FULL)
             halt(w->search, UNSUPPORTED);
         else if (effect == EFFECT_OK)
             arrive(w);
     }
-    free(from);
 }
 
 /* --- sharing work --- */

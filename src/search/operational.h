@@ -38,6 +38,8 @@ struct worker {
     struct stack stack;
     uint8_t *state;       /* reduced: the compound state being worked on */
     struct packed packed; /* plain: the packed state being worked on; reduced: scratch */
+    uint8_t *from;        /* the frame being expanded */
+    size_t from_capacity;
     struct fingerprint *recent;
     size_t n_recent;
     struct step *steps; /* reduced: only thread, and its move in `at` */

@@ -1,7 +1,7 @@
 /* See operational_moves.h. */
 #include "search/operational_moves.h"
 
-enum { CPU_MOVE, BUFFER_MOVE };
+enum { CPU_MOVE };
 
 /* --- finding them --- */
 
@@ -33,12 +33,14 @@ bool find_moves(const struct parts *parts, const uint8_t *compound, struct moves
         moves->first[t] = (uint8_t)n;
         enabled |= enabled_moves(parts, part, compound) << n;
         spins |= part->spins << n;
+        moves->of_thread[t] = (~(move_set)0 >> (MAX_MOVES - part->n)) << n;
         n += part->n;
     }
     moves->parts = parts;
     moves->compound = compound;
     moves->first[threads] = (uint8_t)n;
     moves->n = n;
+    moves->n_threads = threads;
     moves->enabled = enabled;
     moves->spins = spins;
     return true;
@@ -46,41 +48,28 @@ bool find_moves(const struct parts *parts, const uint8_t *compound, struct moves
 
 /* --- dependence --- */
 
-/* Moves of the part that are, or stand before, an access that conflicts with these. */
-static move_set conflicts(const struct part *part, uint64_t reads, uint64_t writes)
+/* A remote RMW that finds A[n] busy waits for the move on which depends that it is free again. */
+move_set follows_atomic(const struct moves *moves, unsigned node)
 {
-    move_set set = 0;
-    for (; reads; reads &= reads - 1)
-        set |= part->writers[__builtin_ctzll(reads)];
-    for (; writes; writes &= writes - 1)
-        set |= part->writers[__builtin_ctzll(writes)] | part->readers[__builtin_ctzll(writes)];
-    return set;
-}
-
-/* The move on which depends that A[n] is free again. */
-static move_set holder(const struct moves *moves, unsigned n)
-{
-    for (unsigned t = 0; t < moves->parts->machine->n_threads; t++)
-        if (moves->part[t]->holds >> n & 1)
-            return (move_set)1 << (moves->first[t] + moves->part[t]->holder[n]);
+    for (unsigned t = 0; t < moves->n_threads; t++)
+        if (moves->part[t]->holds >> node & 1)
+            return (move_set)1 << (moves->first[t] + moves->part[t]->holder[node]);
     return 0;
 }
 
-move_set follows(const struct moves *moves, unsigned move)
+move_set follows_many(const struct moves *moves, unsigned thread, const struct move *what)
 {
-    unsigned t = move_thread(moves, move), own = move - moves->first[t];
-    const struct machine *m = moves->parts->machine;
-    const struct part *part = moves->part[t];
-    const struct move *what = &part->move[own];
-    if (!(moves->enabled >> move & 1) && (part->rmws >> own & 1))
-        return holder(moves, m->qps[what->step.qp].node);
-    move_set set = conflicts(part, what->reads, what->writes) & ~what->apart;
-    if (own == CPU_MOVE && !(what->reads & part->nic_write))
-        set &= ~((move_set)1 << BUFFER_MOVE); /* its own stores are forwarded to it */
-    set = (set | what->needs) << moves->first[t];
-    if (what->reads | what->writes)
-        for (unsigned u = 0; u < m->n_threads; u++)
-            if (u != t)
-                set |= conflicts(moves->part[u], what->reads, what->writes) << moves->first[u];
-    return set & ~((move_set)1 << move);
+    unsigned n_bits = moves->parts->machine->n_bits;
+    move_set set = 0;
+    for (unsigned u = 0; u < moves->n_threads; u++) {
+        if (u == thread)
+            continue;
+        move_set of = 0;
+        for (uint64_t rest = what->reads & ~what->writes; rest; rest &= rest - 1)
+            of |= moves->part[u]->touching[__builtin_ctzll(rest)];
+        for (uint64_t rest = what->writes; rest; rest &= rest - 1)
+            of |= moves->part[u]->touching[n_bits + (unsigned)__builtin_ctzll(rest)];
+        set |= of << moves->first[u];
+    }
+    return set;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+enum { CPU_MOVE, BUFFER_MOVE };
+
 /* Parts by number. Readers may go on using an old one for a while, so those are kept. */
 struct numbered {
     struct numbered *older;
@@ -137,6 +139,42 @@ static uint16_t read_loc(struct machine *m, const uint8_t *state, struct step st
     }
 }
 
+/* The moves of the thread's own that a move makes part of a set to explore. */
+static move_set own_follows(const struct moves_of_thread *found, unsigned i)
+{
+    const struct move *move = &found->move[i];
+    move_set set = 0;
+    for (uint64_t rest = move->reads | move->writes; rest; rest &= rest - 1)
+        set |= found->writers[__builtin_ctzll(rest)];
+    for (uint64_t rest = move->writes; rest; rest &= rest - 1)
+        set |= found->readers[__builtin_ctzll(rest)];
+    set &= ~move->apart;
+    if (i == CPU_MOVE && !(move->reads & found->nic_write))
+        set &= ~((move_set)1 << BUFFER_MOVE); /* its own stores are forwarded to it */
+    return (set | move->needs) & ~((move_set)1 << i);
+}
+
+static void list_rows(struct move *move, unsigned n_bits)
+{
+    uint64_t both = move->reads | move->writes;
+    unsigned n = 0;
+    for (; both && n < MAX_ROWS; both &= both - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(both);
+        move->rows[n++] = (uint8_t)(move->writes >> bit & 1 ? n_bits + bit : bit);
+    }
+    move->n_rows = both ? TOO_MANY_ROWS : (uint8_t)n;
+}
+
+static void complete_moves(struct machine *m, const uint8_t *state, struct moves_of_thread *found)
+{
+    for (unsigned i = 0; i < found->n; i++) {
+        struct move *move = &found->move[i];
+        move->own_follows = own_follows(found, i);
+        list_rows(move, m->n_bits);
+        move->read_loc = found->enabled >> i & 1 ? read_loc(m, state, move->step) : PROG_NO_LOC;
+    }
+}
+
 /* One block of memory holds the part and all its arrays. */
 static struct part *part_new(struct parts *parts, const uint8_t *state, unsigned t)
 {
@@ -146,10 +184,10 @@ static struct part *part_new(struct parts *parts, const uint8_t *state, unsigned
     const uint16_t *ends = buffer_of(m, state, t);
     unsigned n_e = n_ends(m, t), n_entries = (unsigned)(ends[n_e] - ends[0]);
     find_moves_of_thread(m, state, t, found);
+    complete_moves(m, state, found);
     size_t at_move = sizeof(struct part), at_transitions = at_move + found->n * sizeof(struct move);
-    size_t at_readers = at_transitions + found->n * sizeof(struct transition *);
-    size_t at_writers = at_readers + m->n_bits * sizeof(move_set);
-    size_t at_entries = at_writers + m->n_bits * sizeof(move_set);
+    size_t at_touching = at_transitions + found->n * sizeof(struct transition *);
+    size_t at_entries = at_touching + 2 * m->n_bits * sizeof(move_set);
     size_t at_ends = at_entries + n_entries * sizeof(entry_t), at_holder = at_ends + n_e * sizeof(uint16_t);
     uint8_t *block = take(table, 1, at_holder + m->n_nodes);
     struct part *part = (struct part *)(void *)block;
@@ -164,20 +202,20 @@ static struct part *part_new(struct parts *parts, const uint8_t *state, unsigned
         .enabled = found->enabled,
         .spins = found->spins,
         .rmws = found->rmws,
-        .nic_write = found->nic_write,
         .holds = found->holds,
-        .holder = memcpy(block + at_holder, found->holder, m->n_nodes),
-        .readers = memcpy(block + at_readers, found->readers, m->n_bits * sizeof(move_set)),
-        .writers = memcpy(block + at_writers, found->writers, m->n_bits * sizeof(move_set)),
+        .move = memcpy(block + at_move, found->move, found->n * sizeof(struct move)),
         .transitions = (void *)(block + at_transitions),
+        .holder = memcpy(block + at_holder, found->holder, m->n_nodes),
         .entries = memcpy(block + at_entries, get_entries(m, state) + ends[0], n_entries * sizeof(entry_t))};
-    struct move *move = memcpy(block + at_move, found->move, found->n * sizeof *move);
+    move_set *touching = (move_set *)(void *)(block + at_touching);
+    for (unsigned b = 0; b < m->n_bits; b++) {
+        touching[b] = found->writers[b];
+        touching[m->n_bits + b] = found->writers[b] | found->readers[b];
+    }
     uint16_t *relative = (uint16_t *)(void *)(block + at_ends);
-    for (unsigned i = 0; i < found->n; i++)
-        move[i].read_loc = found->enabled >> i & 1 ? read_loc(m, state, move[i].step) : PROG_NO_LOC;
     for (unsigned f = 0; f < n_e; f++)
         relative[f] = (uint16_t)(ends[f + 1] - ends[0]);
-    part->move = move;
+    part->touching = touching;
     part->ends = relative;
     part->done = is_done(m, part);
     return part;

@@ -9,7 +9,7 @@
 
 #include "search/operational_packed.h"
 
-enum { MAX_MOVES = 64 };
+enum { MAX_MOVES = 64, MAX_ROWS = 6, TOO_MANY_ROWS = 255 };
 typedef uint64_t move_set;
 
 /* A move: a step that is explored or taken alone. Each process that has something to do has one. The processes are, of a
@@ -25,6 +25,10 @@ struct move {
      * can't become enabled before one of them has been made. */
     move_set needs;
     move_set apart; /* moves of the thread that it doesn't depend on, whatever memory they access */
+    /* Worked out from those: the moves of the thread that it makes part of a set to explore, and the rows of other parts'
+     * `touching` that say which of theirs. */
+    move_set own_follows;
+    uint8_t n_rows, rows[MAX_ROWS]; /* or TOO_MANY_ROWS: to be taken from reads and writes */
 };
 
 /* The moves of one thread. */
@@ -63,9 +67,11 @@ struct part {
     bool awaits, crowded; /* and so on: as in moves_of_thread */
     uint16_t n_ends, n_entries;
     move_set enabled, spins, rmws;
-    uint64_t nic_write, holds;
+    uint64_t holds;
     const uint8_t *holder;
-    const move_set *readers, *writers;
+    /* Row b: the moves that may write memory bit b, themselves or by a later step that they have to come before. Row n_bits + b: those
+     * that may read or write it. */
+    const move_set *touching;
     const struct move *move;
     const struct transition *_Atomic *transitions; /* of each move */
     const uint16_t *ends;                          /* relative to the first entry */

@@ -17,12 +17,13 @@ static bool single(move_set set)
 static move_set loose_moves(const struct moves *moves, move_set follow[MAX_MOVES])
 {
     move_set loose = 0;
-    for (move_set rest = moves->enabled & ~moves->spins; rest; rest &= rest - 1) {
-        unsigned move = (unsigned)__builtin_ctzll(rest);
-        follow[move] = follows(moves, move);
-        if (!follow[move])
-            loose |= rest & -rest;
-    }
+    for (unsigned t = 0; t < moves->n_threads; t++)
+        for (move_set rest = moves->enabled & ~moves->spins & moves->of_thread[t]; rest; rest &= rest - 1) {
+            unsigned move = (unsigned)__builtin_ctzll(rest);
+            follow[move] = follows_own(moves, t, move - moves->first[t]);
+            if (!follow[move])
+                loose |= rest & -rest;
+        }
     return loose;
 }
 

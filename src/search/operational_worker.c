@@ -28,6 +28,7 @@ void worker_free(struct worker *w)
     free(w->steps);
     free(w->row);
     free(w->recent);
+    free(w->from);
     free(w->log.steps.steps);
 }
 

@@ -20,7 +20,10 @@
 
 static const char command[] = "remora fuzz";
 
-enum { REPORTED = 5 /* disagreements that are shrunk and printed; the others are only counted */ };
+enum {
+    REPORTED = 5, /* disagreements that are shrunk and printed; the others are only counted */
+    BATCH = 1024
+};
 
 struct options {
     struct generate_options generate;
@@ -130,10 +133,17 @@ struct program_result {
     uint64_t states, implementation, stuck, explored;
 };
 
+struct totals {
+    uint64_t fates[DISAGREED + 1], partly, states, implementation, stuck, explored;
+    bool not_saved;
+};
+
 struct fuzz {
     struct options options;
     struct judge_options judge;
-    struct program_result *results;
+    size_t first;                   /* of the batch under way */
+    struct program_result *results; /* of that batch */
+    struct totals totals;
     atomic_uint_fast64_t explored;
 };
 
@@ -164,7 +174,7 @@ static void fuzz_one(void *context, size_t i)
     if (atomic_load(fuzz->judge.limits.stop))
         return;
     struct arena *arena = arena_new();
-    struct lm_test *test = generate_test(arena, &fuzz->options.generate, seed_of(fuzz, i));
+    struct lm_test *test = generate_test(arena, &fuzz->options.generate, seed_of(fuzz, fuzz->first + i));
     result->fate = INVALID;
     if (test) {
         struct verdict verdict = judge(arena, test, &fuzz->judge);
@@ -251,54 +261,78 @@ static bool report_disagreement(struct fuzz *fuzz, size_t i)
     return good;
 }
 
-static enum status summarise(struct fuzz *fuzz)
+/* What a batch of programs adds to the summary. */
+static void add_up(struct fuzz *fuzz, size_t n)
 {
-    uint64_t fates[DISAGREED + 1] = {0}, partly = 0, states = 0, implementation = 0, stuck = 0, explored = 0;
-    enum status status = STATUS_HOLDS;
-    for (size_t i = 0; i < fuzz->options.count; i++) {
+    struct totals *totals = &fuzz->totals;
+    for (size_t i = 0; i < n; i++) {
         const struct program_result *result = &fuzz->results[i];
-        fates[result->fate]++;
-        partly += result->fate == AGREED && result->partly;
-        states += result->states;
-        implementation += result->implementation;
-        stuck += result->stuck > 0;
-        explored += result->explored;
-        if (result->fate == DISAGREED && fates[DISAGREED] <= REPORTED && !report_disagreement(fuzz, i))
-            status = STATUS_BAD;
+        totals->fates[result->fate]++;
+        totals->partly += result->fate == AGREED && result->partly;
+        totals->states += result->states;
+        totals->implementation += result->implementation;
+        totals->stuck += result->stuck > 0;
+        totals->explored += result->explored;
+        if (result->fate == DISAGREED && totals->fates[DISAGREED] <= REPORTED &&
+            !report_disagreement(fuzz, fuzz->first + i))
+            totals->not_saved = true;
     }
+}
+
+static enum status summarise(const struct fuzz *fuzz)
+{
+    const struct totals *totals = &fuzz->totals;
+    const uint64_t *fates = totals->fates;
+    uint64_t skipped = fates[SKIPPED] + fates[INVALID], compared = fates[AGREED] + fates[DISAGREED];
+    uint64_t not_begun = fuzz->options.count - skipped - compared;
     char text[512];
-    int length = snprintf(
-        text, sizeof text,
-        "Programs %" PRIu64 "\nCompared %" PRIu64 "\nPartly %" PRIu64 "\nSkipped %" PRIu64 "\nStates %" PRIu64
-        "\nImplementation %" PRIu64 "\nStuck %" PRIu64 "\nExplored %" PRIu64 "\nDisagreements %" PRIu64 "\n",
-        fuzz->options.count, fates[AGREED] + fates[DISAGREED], partly, fates[SKIPPED] + fates[INVALID],
-        states, implementation, stuck, explored, fates[DISAGREED]);
+    int length = snprintf(text, sizeof text,
+                          "Programs %" PRIu64 "\nCompared %" PRIu64 "\nPartly %" PRIu64 "\nSkipped %" PRIu64
+                          "\nStates %" PRIu64 "\nImplementation %" PRIu64 "\nStuck %" PRIu64
+                          "\nExplored %" PRIu64 "\nDisagreements %" PRIu64 "\n",
+                          fuzz->options.count, compared, totals->partly, skipped, totals->states,
+                          totals->implementation, totals->stuck, totals->explored, fates[DISAGREED]);
     output(text, (size_t)length);
     if (fates[INVALID])
         complain(command, "%" PRIu64 " generated programs were not valid tests", fates[INVALID]);
-    if (fates[NOT_BEGUN])
-        complain(command, "interrupted: %" PRIu64 " programs were not compared", fates[NOT_BEGUN]);
+    if (not_begun)
+        complain(command, "interrupted: %" PRIu64 " programs were not compared", not_begun);
     if (fates[DISAGREED])
         return STATUS_DISAGREE;
-    if (fates[INVALID])
+    if (fates[INVALID] || totals->not_saved)
         return STATUS_BAD;
-    return fates[NOT_BEGUN] ? STATUS_UNFINISHED : status;
+    return not_begun ? STATUS_UNFINISHED : STATUS_HOLDS;
 }
 
+static void run_batch(struct fuzz *fuzz, struct progress *progress, size_t n)
+{
+    memset(fuzz->results, 0, n * sizeof *fuzz->results);
+    struct pool *pool = pool_start(fuzz->options.jobs, n, fuzz_one, fuzz);
+    for (size_t i = 0; i < n; i++)
+        while (!pool_wait(pool, i, 0.1)) {
+            size_t current, done = pool_done(pool, &current);
+            char name[32];
+            snprintf(name, sizeof name, "program %zu", fuzz->first + current);
+            progress_show(progress, fuzz->first + done, fuzz->options.count, name,
+                          atomic_load(&fuzz->explored));
+        }
+    progress_clear(progress);
+    pool_finish(pool);
+    add_up(fuzz, n);
+}
+
+/* In batches, so that memory does not grow with the number of programs. */
 static void run_all(struct fuzz *fuzz)
 {
     struct progress progress = progress_start();
     progress.on &= !fuzz->options.quiet;
-    struct pool *pool = pool_start(fuzz->options.jobs, fuzz->options.count, fuzz_one, fuzz);
-    for (size_t i = 0; i < fuzz->options.count; i++)
-        while (!pool_wait(pool, i, 0.1)) {
-            size_t current, done = pool_done(pool, &current);
-            char name[32];
-            snprintf(name, sizeof name, "program %zu", current);
-            progress_show(&progress, done, fuzz->options.count, name, atomic_load(&fuzz->explored));
-        }
-    progress_clear(&progress);
-    pool_finish(pool);
+    fuzz->results = xcalloc(BATCH, sizeof *fuzz->results);
+    while (fuzz->first < fuzz->options.count && !atomic_load(fuzz->judge.limits.stop)) {
+        size_t left = fuzz->options.count - fuzz->first, n = left < BATCH ? left : BATCH;
+        run_batch(fuzz, &progress, n);
+        fuzz->first += n;
+    }
+    free(fuzz->results);
 }
 
 static void print_all(const struct fuzz *fuzz)
@@ -344,9 +378,6 @@ int fuzz_main(int argc, char **argv)
                                         .jobs = 1,
                                         .stop = interrupt_flag(),
                                         .progress = &fuzz.explored};
-    fuzz.results = xcalloc(fuzz.options.count, sizeof *fuzz.results);
     run_all(&fuzz);
-    enum status status = summarise(&fuzz);
-    free(fuzz.results);
-    return (int)status;
+    return (int)summarise(&fuzz);
 }

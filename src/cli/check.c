@@ -167,6 +167,9 @@ static enum status check_test(const struct run *run, size_t i, struct arena *are
                               const struct lm_test *test, FILE *out, FILE *messages)
 {
     struct verdict verdict = judge(arena, test, &run->options.judge);
+    if (verdict_is_void(&verdict) && !run->options.quiet)
+        fprintf(messages, "%s: warning: no run comes to its end, so there is no state to ask about\n",
+                run->inputs.files[i]);
     struct report report = {
         .file = run->inputs.files[i], .test = test, .verdict = &verdict, .verbose = run->options.verbose};
     enum status details =

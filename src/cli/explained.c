@@ -64,7 +64,8 @@ static const char *model_name(const struct lm_test *test)
     return test->arch == LM_RDMA_TSO ? "RDMA-TSO" : "RDMA-WAIT";
 }
 
-static const char *verdict_text(struct arena *arena, const struct lm_test *test, const struct explanation *e)
+static const char *verdict_text(struct arena *arena, const struct lm_test *test,
+                                const struct verdict *verdict, const struct explanation *e)
 {
     switch (e->verdict) {
     case EXPLAINED_ALLOWED:
@@ -72,6 +73,8 @@ static const char *verdict_text(struct arena *arena, const struct lm_test *test,
     case EXPLAINED_FORBIDDEN:
         return arena_printf(arena, "Forbidden by %s", model_name(test));
     case EXPLAINED_NO_VALUES:
+        if (verdict_is_void(verdict))
+            return arena_printf(arena, "Impossible in %s: no run comes to its end", model_name(test));
         return arena_printf(arena, "Impossible in %s: no write ever gives these values", model_name(test));
     case EXPLAINED_NO_CYCLE:
         return arena_printf(arena,
@@ -102,7 +105,7 @@ struct explained_test explain_test(struct arena *arena, const struct lm_test *te
     struct question question = {condition_prepare(arena, test->cond, atoms, n_atoms), test->quantifier};
     out.explanation = explain(arena, &query, is_wanted, &question);
     out.fault = explanation_check(arena, &out.explanation);
-    out.verdict = verdict_text(arena, test, &out.explanation);
+    out.verdict = verdict_text(arena, test, verdict, &out.explanation);
     if (!out.explanation.row)
         return out;
     out.row = in_columns(arena, verdict, atoms, n_atoms, out.explanation.row);

@@ -51,4 +51,10 @@ static inline bool engines_disagree(const struct verdict *verdict)
     return verdict->only_operational || verdict->only_declarative;
 }
 
+/* No run is complete: `~exists` and `forall` hold for want of states. */
+static inline bool verdict_is_void(const struct verdict *verdict)
+{
+    return verdict->completion == DONE && outcomes_count(verdict->states) == 0;
+}
+
 #endif

@@ -50,9 +50,9 @@ static const struct argp_option option_table[] = {
     {"seed", 's', "S", 0, "Which programs (default 1)", 1},
     {"count", 'n', "N", 0, "How many programs (default 100)", 1},
     {"arch", KEY_ARCH, "ARCH", 0, "RDMA_TSO (default) or RDMA_WAIT", 1},
-    {"threads", KEY_THREADS, "N", 0, "At most N threads, 2 to 8 (default 3)", 1},
-    {"ops", KEY_OPS, "N", 0, "At most N operations a thread, 2 to 20 (default 5)", 1},
-    {"nodes", KEY_NODES, "N", 0, "At most N nodes, 1 to 8 (default 3)", 1},
+    {"threads", KEY_THREADS, "N", 0, "Up to N threads, 2 to 8 (default 3)", 1},
+    {"ops", KEY_OPS, "N", 0, "Up to N operations a thread, 2 to 20 (default 5)", 1},
+    {"nodes", KEY_NODES, "N", 0, "Up to N nodes, 1 to 8 (default 3)", 1},
     {"libraries", KEY_LIBRARIES, NULL, 0, "With calls of sv, wlock, slock, nlock and sc (RDMA_WAIT)", 1},
     {"max-states", KEY_MAX_STATES, "N", 0, "Skip a program beyond N states or executions (default 100000)",
      2},
@@ -269,8 +269,10 @@ static void add_up(struct fuzz *fuzz, size_t n)
         const struct program_result *result = &fuzz->results[i];
         totals->fates[result->fate]++;
         totals->partly += result->fate == AGREED && result->partly;
-        totals->states += result->states;
-        totals->implementation += result->implementation;
+        if (result->fate == AGREED || result->fate == DISAGREED) {
+            totals->states += result->states;
+            totals->implementation += result->implementation;
+        }
         totals->stuck += result->stuck > 0;
         totals->explored += result->explored;
         if (result->fate == DISAGREED && totals->fates[DISAGREED] <= REPORTED &&

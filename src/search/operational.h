@@ -47,7 +47,7 @@ struct worker {
     struct outcomes *outcomes;
     struct outcomes *stuck; /* rows of observables, followed by where each thread stands */
     uint64_t *row;
-    uint64_t stored, unchecked;
+    uint64_t stored, unchecked, turns;
     size_t stack_bytes; /* as last added to the search's */
     struct {
         bool on;

@@ -142,15 +142,69 @@ static void list_moves(struct worker *w, const struct moves *moves, move_set set
     }
 }
 
-/* With too many moves for sets of them: all that are enabled. */
-static void list_everything(struct worker *w, unsigned *n)
+/* --- with too many moves for sets of them: whole threads --- */
+
+/* Threads with moves that some move of thread t makes part of a set to explore. */
+static uint64_t threads_following(const struct worker *w, unsigned t)
 {
     const struct parts *parts = w->search->parts;
-    for (unsigned t = 0; t < w->search->machine->n_threads; t++) {
-        const struct part *part = part_get(parts, get_compound_parts(w->state)[t]);
-        for (move_set rest = enabled_moves(parts, part, w->state); rest; rest &= rest - 1)
-            add_step(w, n, t, (unsigned)__builtin_ctzll(rest));
+    const struct machine *m = w->search->machine;
+    const struct part *part = part_get(parts, get_compound_parts(w->state)[t]);
+    uint64_t threads = UINT64_C(1) << t;
+    for (unsigned u = 0; u < m->n_threads; u++) {
+        const struct part *other = part_get(parts, get_compound_parts(w->state)[u]);
+        move_set touched = other->holds && part->rmws; /* it may hold an A[n] that t waits for */
+        for (unsigned own = 0; own < part->n && !touched; own++) {
+            for (uint64_t rest = part->move[own].reads & ~part->move[own].writes; rest; rest &= rest - 1)
+                touched |= other->touching[__builtin_ctzll(rest)];
+            for (uint64_t rest = part->move[own].writes; rest; rest &= rest - 1)
+                touched |= other->touching[m->n_bits + (unsigned)__builtin_ctzll(rest)];
+        }
+        threads |= (uint64_t)(touched != 0) << u;
     }
+    return threads;
+}
+
+static uint64_t threads_closure(const struct worker *w, unsigned t)
+{
+    uint64_t set = UINT64_C(1) << t, todo = set;
+    while (todo) {
+        uint64_t new = threads_following(w, (unsigned)__builtin_ctzll(todo)) & ~set;
+        set |= new;
+        todo = (todo & (todo - 1)) | new;
+    }
+    return set;
+}
+
+/* Lists all that is enabled in these threads; whether anything of it is not the start of a spin iteration. */
+static bool list_threads(struct worker *w, uint64_t threads, unsigned *n)
+{
+    const struct parts *parts = w->search->parts;
+    bool fit = false;
+    for (*n = 0; threads; threads &= threads - 1) {
+        unsigned t = (unsigned)__builtin_ctzll(threads);
+        const struct part *part = part_get(parts, get_compound_parts(w->state)[t]);
+        for (move_set rest = enabled_moves(parts, part, w->state); rest; rest &= rest - 1) {
+            fit |= !(part->spins & rest & -rest);
+            add_step(w, n, t, (unsigned)__builtin_ctzll(rest));
+        }
+    }
+    return fit;
+}
+
+static void list_crowd(struct worker *w, unsigned *n_steps)
+{
+    unsigned threads = w->search->machine->n_threads, n = 0;
+    uint64_t best = ~UINT64_C(0) >> (64 - threads);
+    list_threads(w, best, n_steps);
+    for (unsigned t = 0; t<threads && * n_steps> 1; t++) {
+        uint64_t set = threads_closure(w, t);
+        if (list_threads(w, set, &n) && n < *n_steps) {
+            best = set;
+            *n_steps = n;
+        }
+    }
+    list_threads(w, best, n_steps);
 }
 
 static bool crowded(const struct worker *w)
@@ -159,6 +213,15 @@ static bool crowded(const struct worker *w)
         if (part_get(w->search->parts, get_compound_parts(w->state)[t])->crowded)
             return true;
     return false;
+}
+
+/* Between two stored states there may be a long way. */
+static bool halted_on_the_way(struct worker *w)
+{
+    if (++w->turns % 16384 != 0)
+        return false;
+    check_time_and_memory(w->search, 0);
+    return atomic_load(&w->search->halted) != DONE;
 }
 
 enum effect reduce(struct worker *w, unsigned *n_steps, struct fingerprint *print)
@@ -171,19 +234,19 @@ enum effect reduce(struct worker *w, unsigned *n_steps, struct fingerprint *prin
         if (w->search->symmetry)
             symmetry_sort(w->search, w->state);
         *print = visited_fingerprint(w->state, parts->compound_size);
-        if (been_there(w, *print))
+        if (been_there(w, *print) || halted_on_the_way(w))
             return EFFECT_DROPPED;
         if (!find_moves(parts, w->state, &moves)) {
             if (crowded(w))
                 halt(w->search, TOO_CROWDED);
-            list_everything(w, n_steps);
-            return EFFECT_OK;
+            list_crowd(w, n_steps);
+            break;
         }
         bool explore;
         move_set set = next_moves(&moves, &explore);
         if (explore) {
             list_moves(w, &moves, set, n_steps);
-            return EFFECT_OK;
+            break;
         }
         effect = take_all(w, &moves, set);
     }

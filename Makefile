@@ -33,8 +33,11 @@ mutants: deps
 fuzz-parser: deps
 	@tools/fuzz-parser.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
 
+# PREFIX may differ from the one that the folder was set up with.
 install: all
-	@meson install -C $(BUILD) --quiet
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@meson install -C $(BUILD) --quiet >/dev/null
+	@echo "installed in $(DESTDIR)$(abspath $(PREFIX))"
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-*

@@ -18,7 +18,7 @@ struct row {
     unsigned skip;     /* SKIP_UNLESS: how many rows are passed over otherwise */
 };
 
-enum { TABLE_ROWS = 24, TABLE_THREADS = 12, TABLE_LOCS = 80, TABLE_REGS = 12 };
+enum { TABLE_ROWS = 24, TABLE_THREADS = 40, TABLE_LOCS = 80, TABLE_REGS = 12 };
 
 struct table {
     struct program program; /* first */

@@ -1,5 +1,5 @@
 /* remora check: decides litmus tests. Files are checked in parallel and reported in the order of the command
- * line. The output and the exit statuses are those of the litmus-language page. */
+ * line. The output and the exit statuses are those of remora-check(1). */
 #include "base/arena.h"
 #include "cli/cli.h"
 #include "cli/details.h"

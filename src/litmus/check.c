@@ -1,4 +1,4 @@
-/* Limits, and the warnings of the litmus-language page: registers that are never written, waits for nothing,
+/* Limits, and the warnings of remora-litmus(5): registers that are never written, waits for nothing,
  * unused declarations. The checks of locks and of spin loops are in files of their own. */
 #include "litmus/check.h"
 

@@ -1,4 +1,4 @@
-/* Spin loops (litmus-language page, `do … until`): only the iteration that ends a loop is explored. That is
+/* Spin loops (remora-litmus(5), `do … until`): only the iteration that ends a loop is explored. That is
  * sound when an iteration that fails leaves nothing behind, so it is an error if
  *   - the body has an effect that another thread could see;
  *   - a get of the body is not waited (polled) for in the body, or lands in a location that another thread

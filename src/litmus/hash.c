@@ -1,4 +1,4 @@
-/* The hash of a test: XXH3, 128 bits, over the canonical form without its docs (litmus-language page, Hash=).
+/* The hash of a test: XXH3, 128 bits, over the canonical form without its docs (remora-check(1), Hash).
  */
 #include "litmus/litmus.h"
 

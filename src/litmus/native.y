@@ -1,4 +1,4 @@
-/* Grammar of the native litmus language (litmus-language page). It only builds the raw tree: what names mean, which
+/* Grammar of the native litmus language (remora-litmus(5)). It only builds the raw tree: what names mean, which
  * operations there are and what they take is decided in resolve*.c. */
 %require "3.8"
 %define api.pure full

@@ -1,4 +1,4 @@
-/* The canonical form of a test, in the layout of the litmus-language page: initial state in the order of
+/* The canonical form of a test, in the layout of remora-litmus(5): initial state in the order of
  * declaration, one statement a line, decimal integers, as few brackets in expressions as C allows. Whatever
  * this prints, the parser reads back as the same tree. */
 #include "litmus/print.h"

@@ -1,4 +1,4 @@
-/* Names to meanings: the initial state and the threads of a native test (litmus-language page, Header).
+/* Names to meanings: the initial state and the threads of a native test (remora-litmus(5), INITIAL STATE).
  * Statements and the condition are in resolve_stmt.c and resolve_cond.c. Goes on after an error, so that one
  * run shows them all. */
 #include "litmus/resolve.h"

@@ -1,4 +1,4 @@
-/* Statements (litmus-language page, Statements): a call is looked up in one table of operations, its
+/* Statements (remora-litmus(5), THREADS): a call is looked up in one table of operations, its
  * arguments are checked against the table's signature and put into the fields of the statement that the
  * signature names. */
 #include "litmus/resolve.h"

@@ -1,5 +1,5 @@
 /* Diagnostics with their source line and caret (see source.h), and how they are printed: file:line:col, the
- * line, a caret and a hint, as the litmus-language page asks. Columns count characters, not bytes. */
+ * line, a caret and a hint, as remora-litmus(5) says. Columns count characters, not bytes. */
 #include "litmus/source.h"
 
 #include "base/arena.h"

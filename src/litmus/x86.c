@@ -1,5 +1,5 @@
-/* From herd's x86 table to the raw form of a native RDMA_TSO test with one node (litmus-language page, x86
- * tests). Every access is to a whole location, whatever the instruction's size; sizes matter only to
+/* From herd's x86 table to the raw form of a native RDMA_TSO test with one node (remora-litmus(5), X86
+ * TESTS). Every access is to a whole location, whatever the instruction's size; sizes matter only to
  * immediates, initial values and register arithmetic, which are cut to them. Initial registers become
  * assignments at the start of their thread. */
 #include "litmus/x86.h"

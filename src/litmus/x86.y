@@ -1,4 +1,4 @@
-/* Grammar of herd's x86 tests (litmus-language page, x86 tests). It takes any word for an instruction: which there are, and
+/* Grammar of herd's x86 tests (remora-litmus(5), X86 TESTS). It takes any word for an instruction: which there are, and
  * what they do, is decided in x86.c, so that what is not supported is refused by its name. */
 %require "3.8"
 %define api.pure full

@@ -1,4 +1,4 @@
-/* Evaluation of a test's proposition (litmus-language page, "Condition") over rows of outcomes. The tree is
+/* Evaluation of a test's proposition (remora-litmus(5), CONDITION) over rows of outcomes. The tree is
  * copied once with atoms replaced by column numbers, so that hundreds of thousands of rows cost no look-ups.
  */
 #include "search/condition.h"

@@ -1,4 +1,4 @@
-/* From a test to its verdict (litmus-language page: conditions, "Engines"). The engines answer in the columns
+/* From a test to its verdict (remora-check(1), ENGINES). The engines answer in the columns
  * that compile_test chose; here they are put in herd's order and the question is asked of each row. */
 #include "search/judge.h"
 

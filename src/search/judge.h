@@ -1,5 +1,5 @@
 /* From a test to its verdict: which engine to ask, what its outcomes say about the test's question, and
- * whether two engines agree (litmus-language page, "Engines"). Never prints. */
+ * whether two engines agree (remora-check(1), ENGINES). Never prints. */
 #ifndef REMORA_SEARCH_JUDGE_H
 #define REMORA_SEARCH_JUDGE_H
 

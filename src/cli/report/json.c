@@ -1,4 +1,4 @@
-/* The JSON Lines report of `remora check --json` (litmus-language page). Strings are escaped by jansson; the
+/* The JSON Lines report of `remora check --json` (remora-check(1)). Strings are escaped by jansson; the
  * objects are written here, since jansson's integers are signed and values of the model are unsigned 64-bit
  * numbers. */
 #include "cli/report/report.h"

@@ -1,4 +1,4 @@
-/* The text report of `remora check` (litmus-language page, "What `remora check` prints"): herd7's layout,
+/* The text report of `remora check` (remora-check(1), OUTPUT): herd7's layout,
  * kept such that herd's log readers (mcompare7, msum7) take it. What those readers require shapes a few
  * things here:
  *

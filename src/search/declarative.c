@@ -85,6 +85,8 @@ static bool out_of_limits(struct declarative *d)
             d->completion = INTERRUPTED;
         else if (limits->deadline > 0 && now() > limits->deadline)
             d->completion = LIMIT_TIME;
+        else if (limits->max_memory && outcomes_bytes(d->states) > limits->max_memory)
+            d->completion = LIMIT_MEMORY;
     }
     d->ended = d->completion != DONE;
     return d->ended;

@@ -38,6 +38,7 @@ void outcomes_free(struct outcomes *);
 bool outcomes_add(struct outcomes *, const uint64_t *row); /* true if it was new */
 bool outcomes_has(const struct outcomes *, const uint64_t *row);
 size_t outcomes_count(const struct outcomes *);
+size_t outcomes_bytes(const struct outcomes *); /* of memory */
 const uint64_t *outcomes_row(const struct outcomes *, size_t i);
 void outcomes_sort(struct outcomes *); /* lexicographic */
 

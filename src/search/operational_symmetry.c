@@ -181,8 +181,7 @@ static void arrange(struct closing *closing, const uint64_t *row, unsigned c)
         return;
     }
     if (outcomes_add(closing->rows, row) && outcomes_count(closing->rows) % 4096 == 0)
-        check_time_and_memory(closing->search,
-                              outcomes_count(closing->rows) * (2 * closing->width + 4) * sizeof *row);
+        check_time_and_memory(closing->search, outcomes_bytes(closing->rows));
 }
 
 struct outcomes *symmetry_close(struct search *search, struct outcomes *found, bool stuck)

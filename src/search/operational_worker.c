@@ -48,8 +48,9 @@ void worker_count(struct worker *w)
         return;
     uint64_t stored = atomic_fetch_add(&search->stored, w->unchecked) + w->unchecked;
     w->unchecked = 0;
-    atomic_fetch_add(&search->stack_bytes, w->stack.capacity - w->stack_bytes);
-    w->stack_bytes = w->stack.capacity;
+    size_t held = w->stack.capacity + outcomes_bytes(w->outcomes);
+    atomic_fetch_add(&search->stack_bytes, held - w->stack_bytes);
+    w->stack_bytes = held;
     if (search->query->limits.max_states && stored >= search->query->limits.max_states)
         halt(search, LIMIT_STATES);
     check_time_and_memory(search, 0);

@@ -38,6 +38,11 @@ static size_t row_bytes(const struct outcomes *set)
     return set->n * sizeof *set->rows;
 }
 
+size_t outcomes_bytes(const struct outcomes *set)
+{
+    return set->capacity * row_bytes(set) + set->slots * sizeof *set->table;
+}
+
 /* The slot that holds the row, or the free one where it belongs. */
 static uint32_t *find(const struct outcomes *set, const uint64_t *row)
 {

@@ -231,6 +231,21 @@ END
     [[ "$output" == *"Partial (memory limit reached)"* ]]
 }
 
+@test "--memory counts the outcomes too, in both engines" {
+    threads=18
+    {
+        echo "RDMA_TSO ring { node 0: x0$(seq -f ', x%.0f' -s '' 1 $((threads - 1))); }"
+        for ((i = 0; i < threads; i++)); do
+            echo "P$i on 0 { x$i = 1; r0 = x$(((i + 1) % threads)); }"
+        done
+        echo "exists (0:r0 = 0)"
+    } >ring.litmus
+    for engine in declarative operational; do
+        run -3 timeout 60 "$REMORA" check --all-state --engine $engine --memory 5M ring.litmus
+        [[ "$output" == *"Partial (memory limit reached)"* ]]
+    done
+}
+
 @test "interrupted: prints what is known, says so, exit status 3" {
     endless big >a.litmus
     for f in b c d; do endless $f >$f.litmus; done

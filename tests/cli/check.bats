@@ -234,7 +234,8 @@ END
 @test "--memory counts the outcomes too, in both engines" {
     threads=18
     {
-        echo "RDMA_TSO ring { node 0: x0$(seq -f ', x%.0f' -s '' 1 $((threads - 1))); }"
+        echo "RDMA_TSO ring"
+        echo "{ node 0: x0$(seq -f ', x%.0f' -s '' 1 $((threads - 1))); }"
         for ((i = 0; i < threads; i++)); do
             echo "P$i on 0 { x$i = 1; r0 = x$(((i + 1) % threads)); }"
         done

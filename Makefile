@@ -3,7 +3,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 .DEFAULT_GOAL := all
-.PHONY: all deps demo check check-release check-sanitized check-clang soak bench mutants fuzz-parser install clean format
+.PHONY: all deps demo check check-release check-sanitized check-clang soak bench mutants fuzz-parser promote install clean format
 
 deps:
 	@tools/deps.sh
@@ -32,6 +32,10 @@ mutants: deps
 # Random bytes to the parser, for FUZZ_SECONDS.
 fuzz-parser: deps
 	@tools/fuzz-parser.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+# Takes what the engines say of the corpus as what is expected (litmus/EXPECTED). Look at the difference first: make check.
+promote: all
+	@tests/corpus/expected.py $(BUILD)/src/cli/remora litmus --promote
 
 # PREFIX may differ from the one that the folder was set up with.
 install: all

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A third opinion, operational: semantics section 2 transcribed literally, every interleaving explored, nothing reduced.
 RDMA-TSO, and RDMA-WAIT as far as wait goes (no libraries).
 

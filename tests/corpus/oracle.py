@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A third opinion on the tests of the corpus: semantics sections 3 (RDMA-TSO) and 4 to 8 (RDMA-WAIT and the libraries)
 transcribed as literally as can be, with no thought of speed. It shares nothing with the engines.
 

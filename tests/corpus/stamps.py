@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Writes litmus/stamps: for every cell of the stamp-order table (semantics section 4), programs that show it.
 
 In each, thread P0 does a subevent with the row's stamp and then one with the column's. P1 first observes that the
@@ -7,7 +8,7 @@ condition asks for a cycle through this one cell: it is forbidden where the tabl
     stamps.py [--write|--check] FOLDER    write the files, or compare them with what stands there
     stamps.py --cells FOLDER              ask oracle.py, for each cell: are its tests' verdicts right, and would they be others if the
                                           cell were? (It must be so, but for the cells that REDUNDANT lists with their reason.)
-    stamps.py --table FOLDER              the table as docs/corpus.md has it
+    stamps.py --table PAGE                the page of the documentation has the table of cells as it is here; it is printed if not
 """
 import os
 import sys
@@ -294,7 +295,12 @@ def main():
                 bad = 1
         return bad
     if mode == "--table":
-        return show_table()
+        with open(folder, encoding="utf-8") as f:
+            page = f.read()
+        if page_table() in page:
+            return 0
+        print(page_table())
+        return 1
     hinge, bad = {}, 0
     for name, cell, ordered, text in tests():
         test = language.Reader(text).read()
@@ -312,25 +318,21 @@ def main():
     return bad
 
 
-def show_table():
+def page_table():
     """For docs/corpus.md: the table with the redundant cells marked, and their reasons."""
-    print("| | " + " | ".join(STAMPS) + " |")
-    print("|---" * 13 + "|")
+    out = ["| | " + " | ".join(STAMPS) + " |", "|---" * 13 + "|"]
     for a in STAMPS:
         cells = []
         for b in STAMPS:
             sign = {"+": "✓", ".": "·", "s": "s"}[oracle.STO[a, b]]
             cells.append("(%s)" % sign if (a, b) in REDUNDANT else sign)
-        print("| %s | %s |" % (a, " | ".join(cells)))
-    print()
-    print("| cells | why no program hinges on them |")
-    print("|---|---|")
+        out.append("| %s | %s |" % (a, " | ".join(cells)))
+    out += ["", "| cells in brackets | why no program depends on them |", "|---|---|"]
     by = {}
     for cell, why in REDUNDANT.items():
         by.setdefault(why, []).append("%s→%s" % cell)
-    for why, cells in by.items():
-        print("| %s | %s |" % (", ".join(sorted(cells)), why))
-    return 0
+    out += ["| %s | %s |" % (", ".join(sorted(cells)), why) for why, cells in by.items()]
+    return "\n".join(out) + "\n"
 
 
 if __name__ == "__main__":

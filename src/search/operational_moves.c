@@ -1,11 +1,10 @@
 /* See operational_moves.h. */
 #include "search/operational_moves.h"
 
-enum { CPU_MOVE };
-
 /* --- finding them --- */
 
-move_set enabled_moves(const struct parts *parts, const struct part *part, const uint8_t *compound)
+/* Bit 0 is the CPU's move. */
+static inline move_set enabled_of(const struct parts *parts, const struct part *part, const uint8_t *compound)
 {
     move_set enabled = part->enabled;
     unsigned value;
@@ -15,9 +14,19 @@ move_set enabled_moves(const struct parts *parts, const struct part *part, const
         if (atomics >> parts->machine->qps[move->step.qp].node & 1)
             enabled &= ~(rest & -rest);
     }
-    if (part->awaits && part_await(parts, part, get_compound_memory(parts, compound), &value))
-        enabled |= 1 << CPU_MOVE;
+    if (part->awaits) {
+        const uint16_t *memory = get_compound_memory(parts, compound);
+        if (part->await_loc != PROG_NO_LOC && memory[part->await_loc] < 64)
+            enabled |= part->await_true >> memory[part->await_loc] & 1;
+        else
+            enabled |= part_await(parts, part, memory, &value);
+    }
     return enabled;
+}
+
+move_set enabled_moves(const struct parts *parts, const struct part *part, const uint8_t *compound)
+{
+    return enabled_of(parts, part, compound);
 }
 
 bool find_moves(const struct parts *parts, const uint8_t *compound, struct moves *moves)
@@ -31,7 +40,7 @@ bool find_moves(const struct parts *parts, const uint8_t *compound, struct moves
             return false;
         moves->part[t] = part;
         moves->first[t] = (uint8_t)n;
-        enabled |= enabled_moves(parts, part, compound) << n;
+        enabled |= enabled_of(parts, part, compound) << n;
         spins |= part->spins << n;
         moves->of_thread[t] = (~(move_set)0 >> (MAX_MOVES - part->n)) << n;
         n += part->n;

@@ -175,6 +175,17 @@ static void complete_moves(struct machine *m, const uint8_t *state, struct moves
     }
 }
 
+static void find_await(const struct machine *m, struct part *part)
+{
+    const struct local *local = machine_local(m, part->local);
+    part->await_loc = PROG_NO_LOC;
+    if (!part->awaits || local->n_any != 1 || part->ends[0] > 0)
+        return;
+    part->await_loc = local->any[0];
+    for (uint64_t v = 0; v < 64; v++) /* which are their own numbers */
+        part->await_true |= (uint64_t)op_compare(local->cmp, v, local->increment) << v;
+}
+
 /* One block of memory holds the part and all its arrays. */
 static struct part *part_new(struct parts *parts, const uint8_t *state, unsigned t)
 {
@@ -217,6 +228,7 @@ static struct part *part_new(struct parts *parts, const uint8_t *state, unsigned
         relative[f] = (uint16_t)(ends[f + 1] - ends[0]);
     part->touching = touching;
     part->ends = relative;
+    find_await(m, part);
     part->done = is_done(m, part);
     return part;
 }

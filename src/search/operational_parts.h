@@ -67,6 +67,9 @@ struct part {
     bool awaits, crowded; /* and so on: as in moves_of_thread */
     uint16_t n_ends, n_entries;
     move_set enabled, spins, rmws;
+    /* An await on one location of which B holds no store: which of the values 0 to 63 it is true of. */
+    uint16_t await_loc; /* or PROG_NO_LOC */
+    uint64_t await_true;
     uint64_t holds;
     const uint8_t *holder;
     /* Row b: the moves that may write memory bit b, themselves or by a later step that they have to come before. Row n_bits + b: those

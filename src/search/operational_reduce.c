@@ -69,6 +69,9 @@ static move_set choose(const struct moves *moves, move_set follow[MAX_MOVES])
 static move_set next_moves(const struct moves *moves, bool *explore)
 {
     move_set follow[MAX_MOVES];
+    *explore = false;
+    if (single(moves->enabled) && !(moves->enabled & moves->spins))
+        return moves->enabled;
     move_set set = loose_moves(moves, follow);
     *explore = !set;
     if (!set) {

@@ -230,7 +230,7 @@ static enum status check_all(struct run *run, unsigned workers)
     size_t not_begun = 0;
     struct progress progress = progress_start();
     progress.on &= !run->options.quiet;
-    struct pool *pool = pool_start(workers, run->inputs.count, check_file, run);
+    struct pool *pool = pool_start(workers, run->inputs.count, check_file, run, run->stop);
     for (size_t i = 0; i < run->inputs.count; i++) {
         while (!pool_wait(pool, i, 0.1))
             show_progress(&progress, pool, run);

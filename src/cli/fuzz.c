@@ -309,7 +309,7 @@ static enum status summarise(const struct fuzz *fuzz)
 static void run_batch(struct fuzz *fuzz, struct progress *progress, size_t n)
 {
     memset(fuzz->results, 0, n * sizeof *fuzz->results);
-    struct pool *pool = pool_start(fuzz->options.jobs, n, fuzz_one, fuzz);
+    struct pool *pool = pool_start(fuzz->options.jobs, n, fuzz_one, fuzz, fuzz->judge.limits.stop);
     for (size_t i = 0; i < n; i++)
         while (!pool_wait(pool, i, 0.1)) {
             size_t current, done = pool_done(pool, &current);

@@ -8,22 +8,24 @@
 #include <time.h>
 
 struct pool {
-    pthread_mutex_t mutex; /* guards what follows up to `workers` */
+    pthread_mutex_t mutex; /* guards what follows, up to `workers` */
     pthread_cond_t progress;
     size_t next, done;
     bool *is_done;
+    unsigned idle; /* workers that will begin no more */
     unsigned workers;
     pthread_t *threads;
     size_t count;
     void (*task)(void *context, size_t i);
     void *context;
+    const atomic_bool *stop;
 };
 
 static void *work(void *argument)
 {
     struct pool *pool = argument;
     pthread_mutex_lock(&pool->mutex);
-    while (pool->next < pool->count) {
+    while (pool->next < pool->count && !atomic_load(pool->stop)) {
         size_t i = pool->next++;
         pthread_mutex_unlock(&pool->mutex);
         pool->task(pool->context, i);
@@ -32,11 +34,14 @@ static void *work(void *argument)
         pool->done++;
         pthread_cond_broadcast(&pool->progress);
     }
+    pool->idle++;
+    pthread_cond_broadcast(&pool->progress);
     pthread_mutex_unlock(&pool->mutex);
     return NULL;
 }
 
-struct pool *pool_start(unsigned workers, size_t count, void (*task)(void *context, size_t i), void *context)
+struct pool *pool_start(unsigned workers, size_t count, void (*task)(void *context, size_t i), void *context,
+                        const atomic_bool *stop)
 {
     struct pool *pool = xcalloc(1, sizeof *pool);
     pthread_condattr_t monotonic;
@@ -49,14 +54,18 @@ struct pool *pool_start(unsigned workers, size_t count, void (*task)(void *conte
     pool->count = count;
     pool->task = task;
     pool->context = context;
+    pool->stop = stop;
     if (workers > count)
         workers = (unsigned)count;
     pool->threads = xcalloc(workers, sizeof *pool->threads);
-    for (unsigned i = 0; i < workers; i++)
-        if (pthread_create(&pool->threads[pool->workers], NULL, work, pool) == 0)
-            pool->workers++;
-    if (!pool->workers && count)
+    unsigned started = 0;
+    while (started < workers && pthread_create(&pool->threads[started], NULL, work, pool) == 0)
+        started++;
+    if (!started && count)
         work(pool); /* no thread to be had: do it here */
+    pthread_mutex_lock(&pool->mutex);
+    pool->workers = started;
+    pthread_mutex_unlock(&pool->mutex);
     return pool;
 }
 
@@ -68,10 +77,10 @@ bool pool_wait(struct pool *pool, size_t i, double seconds)
     until.tv_sec += nanoseconds / 1000000000;
     until.tv_nsec = nanoseconds % 1000000000;
     pthread_mutex_lock(&pool->mutex);
-    while (!pool->is_done[i])
+    while (!pool->is_done[i] && pool->idle < pool->workers)
         if (pthread_cond_timedwait(&pool->progress, &pool->mutex, &until) != 0)
             break;
-    bool done = pool->is_done[i];
+    bool done = pool->is_done[i] || pool->idle >= pool->workers;
     pthread_mutex_unlock(&pool->mutex);
     return done;
 }

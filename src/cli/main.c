@@ -18,7 +18,7 @@ static const struct subcommand {
 static void print_help(void)
 {
     printf("Usage: remora COMMAND [OPTION...] [ARGUMENT...]\n"
-           "Specifies, checks and explains RDMA synchronisation.\n\n"
+           "Checks and explains litmus tests of RDMA synchronisation.\n\n"
            "Commands:\n");
     for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++)
         printf("  %-8s %s\n", subcommands[i].name, subcommands[i].brief);

@@ -1,4 +1,4 @@
-/* The litmus room: text to syntax tree and back (the language: remora-litmus(5)). */
+/* Litmus tests: text to syntax tree and back (the language: remora-litmus(5)). */
 #ifndef REMORA_LITMUS_LITMUS_H
 #define REMORA_LITMUS_LITMUS_H
 

@@ -1,6 +1,6 @@
 /* Finds what explains an outcome: a consistent execution; or, if there is none, the execution with that
- * outcome that comes nearest to consistency (fewest edges that close a cycle, then the shortest cycle), and
- * its cycle. */
+ * outcome that comes nearest to consistency (fewest edges that close a cycle, then a cycle through several
+ * threads, then the shortest), and its cycle. */
 #include "search/explain.h"
 
 #include "base/arena.h"
@@ -66,6 +66,22 @@ static bool values_known(const struct execution *x)
     return true;
 }
 
+static bool is_of_one_thread(const struct explanation *e)
+{
+    for (unsigned i = 1; i < e->n_cycle; i++)
+        if (e->events[e->cycle[i].edge.from].thread != e->events[e->cycle[0].edge.from].thread)
+            return false;
+    return true;
+}
+
+/* A cycle within one thread only says that the thread would miss a value of its own; one through several threads is what the
+ * test is about. */
+static bool tells_more(const struct explanation *a, const struct explanation *b)
+{
+    bool alone_a = is_of_one_thread(a), alone_b = is_of_one_thread(b);
+    return alone_a != alone_b ? alone_b : a->n_cycle < b->n_cycle;
+}
+
 static bool found_candidate(void *context, const struct partial *p, const uint64_t *row)
 {
     struct finder *f = context;
@@ -74,13 +90,13 @@ static bool found_candidate(void *context, const struct partial *p, const uint64
     if (!values_known(&p->x))
         return false;
     out->candidates++;
-    if (!out->cycle || refused < f->fewest || (refused == f->fewest && out->n_cycle > 2)) {
+    if (!out->cycle || refused <= f->fewest) {
         struct explanation candidate = *out;
         struct finder mine = *f;
         mine.out = &candidate;
         keep(&mine, p, row);
         if (find_cycle(f->arena, &candidate) &&
-            (!out->cycle || refused < f->fewest || candidate.n_cycle < out->n_cycle)) {
+            (!out->cycle || refused < f->fewest || tells_more(&candidate, out))) {
             *out = candidate;
             out->verdict = EXPLAINED_FORBIDDEN;
             f->fewest = refused;

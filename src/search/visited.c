@@ -14,6 +14,7 @@
 #include "base/arena.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -42,6 +43,7 @@ static uint32_t tail(uint32_t places)
 
 struct visited {
     bool shared;
+    atomic_size_t bytes;
     struct segment segments[SEGMENTS];
 };
 
@@ -49,6 +51,7 @@ struct visited *visited_new(bool shared)
 {
     struct visited *set = xcalloc(1, sizeof *set);
     set->shared = shared;
+    atomic_init(&set->bytes, sizeof *set);
     for (unsigned s = 0; shared && s < SEGMENTS; s++)
         pthread_mutex_init(&set->segments[s].lock, NULL);
     return set;
@@ -74,11 +77,7 @@ uint64_t visited_count(const struct visited *set)
 
 size_t visited_bytes(const struct visited *set)
 {
-    size_t bytes = sizeof *set;
-    for (unsigned s = 0; s < SEGMENTS; s++)
-        if (set->segments[s].entries)
-            bytes += (set->segments[s].places + tail(set->segments[s].places)) * sizeof(struct entry);
-    return bytes;
+    return atomic_load_explicit(&set->bytes, memory_order_relaxed);
 }
 
 struct fingerprint visited_fingerprint(const void *state, size_t size)
@@ -144,17 +143,24 @@ static bool spread(struct segment *segment, uint32_t places)
     return true;
 }
 
-static void grow(struct segment *segment)
+static size_t entries_bytes(const struct segment *segment)
 {
-    uint32_t places = segment->places ? segment->places + segment->places / 8 + 1 : FIRST_PLACES;
-    while (!spread(segment, places))
-        places += places / 8 + 1;
+    return segment->places ? (segment->places + tail(segment->places)) * sizeof(struct entry) : 0;
 }
 
-static bool add(struct segment *segment, uint64_t high, uint32_t low)
+static void grow(struct visited *set, struct segment *segment)
+{
+    uint32_t places = segment->places ? segment->places + segment->places / 8 + 1 : FIRST_PLACES;
+    size_t before = entries_bytes(segment);
+    while (!spread(segment, places))
+        places += places / 8 + 1;
+    atomic_fetch_add_explicit(&set->bytes, entries_bytes(segment) - before, memory_order_relaxed);
+}
+
+static bool add(struct visited *set, struct segment *segment, uint64_t high, uint32_t low)
 {
     if (!segment->entries)
-        grow(segment);
+        grow(set, segment);
     struct entry *entry = find(segment, high, low);
     if (entry->key[2] == low && high_of(entry) == high)
         return false;
@@ -163,8 +169,8 @@ static bool add(struct segment *segment, uint64_t high, uint32_t low)
     while (gap->key[2])
         gap++;
     if (gap == last || segment->count >= segment->places - segment->places / 10) {
-        grow(segment);
-        return add(segment, high, low);
+        grow(set, segment);
+        return add(set, segment, high, low);
     }
     memmove(entry + 1, entry, (size_t)(gap - entry) * sizeof *entry);
     *entry = (struct entry){{(uint32_t)(high >> 32), (uint32_t)high, low}};
@@ -177,9 +183,9 @@ bool visited_add(struct visited *set, struct fingerprint print)
     struct segment *segment = &set->segments[segment_of(print)];
     uint32_t low = (uint32_t)print.low ? (uint32_t)print.low : 1;
     if (!set->shared)
-        return add(segment, print.high, low);
+        return add(set, segment, print.high, low);
     pthread_mutex_lock(&segment->lock);
-    bool new = add(segment, print.high, low);
+    bool new = add(set, segment, print.high, low);
     pthread_mutex_unlock(&segment->lock);
     return new;
 }

@@ -72,23 +72,6 @@ static char *read_file(struct arena *arena, const char *file, size_t *length)
     return text;
 }
 
-/* Comments as the language has them, outside of doc strings. */
-static bool has_comment(const char *text, size_t length)
-{
-    bool in_string = false;
-    for (size_t i = 0; i + 1 < length; i++) {
-        if (text[i] == '"')
-            in_string = !in_string;
-        else if (in_string && text[i] == '\\')
-            i++;
-        else if (!in_string && text[i] == '/' && (text[i + 1] == '/' || text[i + 1] == '*'))
-            return true;
-        else if (!in_string && text[i] == '(' && text[i + 1] == '*')
-            return true;
-    }
-    return false;
-}
-
 static bool write_all(int out, const char *text, size_t length)
 {
     while (length) {
@@ -136,19 +119,20 @@ static bool replace_file(struct arena *arena, const char *file, const char *text
 }
 
 /* Why the canonical form would lose something of this text, or NULL. */
-static const char *loss(const struct lm_test *test, const char *text, size_t length)
+static const char *loss(const struct lm_parse *parsed)
 {
-    if (test->syntax != LM_NATIVE)
+    if (parsed->test->syntax != LM_NATIVE)
         return "would turn an x86 table into a native test";
-    return has_comment(text, length) ? "would lose its comments" : NULL;
+    return parsed->has_comments ? "would lose its comments" : NULL;
 }
 
 static enum status rewrite(struct arena *arena, const struct options *options, const char *file,
-                           const struct lm_test *test, const char *text, size_t length, const char *canonical)
+                           const struct lm_parse *parsed, const char *text, size_t length,
+                           const char *canonical)
 {
     if (strlen(canonical) == length && memcmp(text, canonical, length) == 0)
         return STATUS_HOLDS;
-    const char *reason = loss(test, text, length);
+    const char *reason = loss(parsed);
     if (reason && !options->force) {
         complain(command, "%s: not rewritten: that %s (--force does it all the same)", file, reason);
         return STATUS_BAD;
@@ -169,7 +153,7 @@ static enum status format_text(struct arena *arena, const struct options *option
         return STATUS_BAD;
     const char *canonical = lm_print_test(arena, parsed.test);
     if (options->in_place)
-        return rewrite(arena, options, file, parsed.test, text, length, canonical);
+        return rewrite(arena, options, file, &parsed, text, length, canonical);
     if (!options->check) {
         output(canonical, strlen(canonical));
         return STATUS_HOLDS;

@@ -23,6 +23,7 @@ struct lm_parse {
     struct lm_test *test; /* NULL if there was an error */
     struct lm_diagnostic *diagnostics;
     unsigned n_diagnostics;
+    bool has_comments; /* which the tree does not keep */
 };
 
 /* Reads one test. `file` is the name used in messages. The tree, the messages and copies of everything live

@@ -212,6 +212,7 @@ void source_finish(struct source *source, struct lm_parse *into)
     add_count(source, LM_WARNING, source->n_warnings, "warning");
     into->diagnostics = source->shown;
     into->n_diagnostics = source->n_shown;
+    into->has_comments = source->has_comments;
     if (source->n_errors)
         into->test = NULL;
 }

@@ -13,6 +13,7 @@ struct source {
     size_t length;
     struct lm_diagnostic *shown;
     unsigned n_shown, n_errors, n_warnings; /* the latter two count all, shown or not */
+    bool has_comments;
 };
 
 struct source source_open(struct arena *arena, const char *file, const char *text, size_t length);

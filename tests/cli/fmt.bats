@@ -59,6 +59,16 @@ setup() {
     done
 }
 
+@test "-i sees comments whatever quotation marks and backslashes stand before them" {
+    sed '1s/SB/a"b/; $a // kept' sb.litmus >name.litmus
+    sed '1a "ends with a backslash\\"' sb.litmus | sed '$a // kept' >backslash.litmus
+    grep -q 'backslash\\"$' backslash.litmus
+    for f in name backslash; do
+        run -2 remora fmt -i $f.litmus
+        grep -q kept $f.litmus
+    done
+}
+
 @test "doc strings are kept, also such that look like comments" {
     sed '1a "not // a comment, nor /* this */"' sb.litmus >doc.litmus
     remora fmt -i doc.litmus

@@ -211,6 +211,7 @@ static void print_outcome(struct outcome *outcome)
         fwrite(outcome->messages, 1, outcome->messages_length, stderr);
     }
     output(outcome->text, outcome->text_length);
+    output_flush(); /* it is not lost if a later test ends the program */
     free(outcome->text);
     free(outcome->messages);
     outcome->text = outcome->messages = NULL;

@@ -1,9 +1,11 @@
 /* remora: finds the subcommand and hands over to it. */
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct subcommand {
     const char *name;
@@ -44,8 +46,18 @@ static int run(const struct subcommand *subcommand, int argc, char **argv)
     return status;
 }
 
+/* A standard stream that is closed must not become the place of a file that is opened later. What is put there
+ * instead can't be used, so that the loss is still noticed. */
+static void fill_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            _exit(STATUS_BAD);
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_streams();
     /* A reader that has seen enough ends us quietly, whatever the parent process thinks of SIGPIPE. */
     signal(SIGPIPE, SIG_DFL);
     set_up_argp();

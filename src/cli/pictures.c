@@ -7,6 +7,8 @@
 #include "cli/report/picture.h"
 
 #include <errno.h>
+#include <search.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,22 +22,41 @@ static char *stem(struct arena *arena, const char *file)
     return arena_strndup(arena, base, dot && dot != base ? (size_t)(dot - base) : strlen(base));
 }
 
-static bool is_taken(char *const *names, size_t n, const char *name)
+/* The entry of a name; entered as new, with count 1, if it is not in the table. */
+static ENTRY *look_up(struct hsearch_data *table, char *name, bool *is_new)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    ENTRY item = {.key = name}, *entry;
+    *is_new = hsearch_r(item, FIND, &entry, table) == 0;
+    item.data = (void *)(uintptr_t)1;
+    if (*is_new && hsearch_r(item, ENTER, &entry, table) == 0)
+        out_of_memory();
+    return entry;
+}
+
+/* The second one called `t` is t-2. How far one has come is kept with the name, as thousands may be called alike. */
+static char *unused_name(struct arena *arena, struct hsearch_data *table, char *name)
+{
+    bool is_new;
+    ENTRY *first = look_up(table, name, &is_new);
+    char *unused = name;
+    while (!is_new) {
+        uintptr_t count = (uintptr_t)first->data + 1;
+        first->data = (void *)count;
+        unused = arena_printf(arena, "%s-%ju", name, (uintmax_t)count);
+        look_up(table, unused, &is_new);
+    }
+    return unused;
 }
 
 static char **choose_names(struct arena *arena, const struct inputs *inputs)
 {
     char **names = ARENA_ARRAY(arena, char *, inputs->count);
-    for (size_t i = 0; i < inputs->count; i++) {
-        char *name = names[i] = stem(arena, inputs->files[i]);
-        for (unsigned again = 2; is_taken(names, i, names[i]); again++)
-            names[i] = arena_printf(arena, "%s-%u", name, again);
-    }
+    struct hsearch_data table = {0};
+    if (!hcreate_r(2 * inputs->count + 1, &table))
+        out_of_memory();
+    for (size_t i = 0; i < inputs->count; i++)
+        names[i] = unused_name(arena, &table, stem(arena, inputs->files[i]));
+    hdestroy_r(&table);
     return names;
 }
 

@@ -279,6 +279,25 @@ END
     run -2 bash -c '"$REMORA" --help >/dev/full'
 }
 
+@test "closed standard streams: the exit status tells, and no file takes their place" {
+    run -2 bash -c '"$REMORA" check --dot sb.dot sb.litmus <&- >&- 2>&-'
+    run -0 remora check --dot again.dot sb.litmus
+    cmp sb.dot again.dot
+    run -2 bash -c '"$REMORA" check --dot one.dot missing.litmus sb.litmus 2>&-'
+    [[ "$output" == "Test SB Allowed"* ]]
+}
+
+@test "many files of one name: each has its picture" {
+    for i in $(seq 400); do
+        mkdir $i
+        ln sb.litmus $i/t.litmus
+    done
+    mkdir other
+    ln sb.litmus other/t-2.litmus
+    run -0 timeout 60 "$REMORA" check -q --dot graphs other [0-9]*
+    [ "$(ls graphs | wc -l)" -eq 401 ]
+}
+
 @test "bad usage: exit status 2" {
     run -2 remora check
     run -2 remora check --nonsense sb.litmus

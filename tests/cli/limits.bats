@@ -87,3 +87,11 @@ statements() {
     run -3 bash -c 'ulimit -v 40000; timeout 200 "$REMORA" check -j 1 -q --engine operational big.litmus 2>&1 | tail -n 1; exit ${PIPESTATUS[0]}'
     [ "$output" = "remora: out of memory" ] || [ -z "$output" ]
 }
+
+@test "no memory: what was decided before is printed" {
+    [ "${REMORA_TEST_SCALE:-1}" -eq 1 ] || skip "a sanitized program needs all addresses"
+    endless big >big.litmus
+    statements 1 >one.litmus
+    run -3 bash -c 'ulimit -v 50000; timeout 60 "$REMORA" check -j 1 -q --engine operational one.litmus big.litmus'
+    [[ "$output" == "Test statements1 Allowed"*"remora: out of memory" ]] || [[ "$output" == *"Partial (memory"* ]]
+}

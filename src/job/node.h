@@ -1,0 +1,102 @@
+/* A node: this process's share of a job. What lies behind rem_job, seen by the layers above and by the
+ * providers. */
+#ifndef REMORA_JOB_NODE_H
+#define REMORA_JOB_NODE_H
+
+#include "job/idle.h"
+#include "job/layout.h"
+
+#include <pthread.h>
+
+/* The mapping of the job's memory; in the one-process form its nodes share it. */
+struct mapping {
+    atomic_uint users;
+    struct control *control;
+    size_t size;
+};
+
+/* The symmetric heap's book-keeping: the blocks in order of address, free and used. Every node makes the same
+ * calls in the same order, so every node computes the same offsets without a word between them. */
+struct block {
+    size_t offset, size;
+    bool used;
+};
+
+struct heap {
+    struct block *blocks;
+    size_t count, capacity;
+    atomic_size_t top; /* the end of the last block that has ever been used: what is below is registered */
+};
+
+struct rem_node {
+    unsigned self, nodes, threads;
+    struct control *control;
+    char *memory; /* the heaps of all nodes */
+    char *home;   /* the own one */
+    size_t heap_size;
+    struct heap heap;
+    struct mapping *mapping;
+    int descriptor;     /* kept so that a second rem_open finds it; -1 in the one-process form */
+    bool fences_others; /* membarrier works: see idle.c */
+    unsigned processors;
+    atomic_bool collective;               /* a collective call is under way in this process */
+    pthread_mutex_t mutex;                /* protects the slots */
+    unsigned char slots[REM_MAX_THREADS]; /* 1: taken */
+    unsigned attached;
+};
+
+/* The first bytes of each heap are the library's own: a word that global fences read, then a private line for
+ * each thread. */
+#define RESERVED_DUMMY 0u
+#define RESERVED_PRIVATE LINE
+
+static inline size_t node_reserved(const struct rem_node *node)
+{
+    return RESERVED_PRIVATE + (size_t)node->threads * LINE;
+}
+
+static inline struct rem_node *node_of(const rem_job *job)
+{
+    return job ? job->node : NULL;
+}
+
+static inline bool node_failed(const struct rem_node *node)
+{
+    return atomic_load_explicit(&node->control->failed, memory_order_relaxed) != 0;
+}
+
+/* rem_alloc and rem_free, for callers whose other arguments must agree too: all nodes must pass the same
+ * token. */
+int node_alloc(struct rem_node *node, size_t size, uint64_t token, void **pointer);
+int node_free(struct rem_node *node, void *pointer);
+int node_barrier(struct rem_node *node);
+int node_agree(struct rem_node *node,
+               uint64_t token); /* 0 if all nodes pass the same token, else REM_ECOLLECTIVE */
+
+/* At most one collective call at a time in a process. */
+static inline bool node_enter_collective(struct rem_node *node)
+{
+    return !atomic_exchange_explicit(&node->collective, true, memory_order_acquire);
+}
+
+static inline void node_leave_collective(struct rem_node *node)
+{
+    atomic_store_explicit(&node->collective, false, memory_order_release);
+}
+
+int heap_init(struct heap *heap, size_t size, size_t reserved);
+void heap_free(struct heap *heap);
+int heap_take(struct heap *heap, size_t size, size_t *offset);
+int heap_give(struct heap *heap, size_t offset, size_t *size);
+
+/* A place for a thread: its slot, or REM_ETHREADS. */
+int node_take_slot(struct rem_node *node);
+void node_give_slot(struct rem_node *node, unsigned slot);
+
+/* How many slots of that node have ever been used: its threads are 0 … node_threads - 1. */
+static inline unsigned node_threads(const struct rem_node *node, unsigned n)
+{
+    return atomic_load_explicit(&node->control->node[n].threads, memory_order_relaxed);
+}
+
+#endif

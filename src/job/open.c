@@ -1,0 +1,227 @@
+/* Opening and closing a job: from the launcher's environment, alone, or with all nodes in one process. */
+#include "job/environment.h"
+#include "job/node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void drop_mapping(struct mapping *mapping)
+{
+    if (atomic_fetch_sub(&mapping->users, 1) != 1)
+        return;
+    munmap(mapping->control, mapping->size);
+    free(mapping);
+}
+
+static struct mapping *new_mapping(int descriptor)
+{
+    struct mapping *mapping = malloc(sizeof *mapping);
+    if (!mapping)
+        return NULL;
+    mapping->control = layout_map(descriptor, &mapping->size);
+    if (!mapping->control) {
+        free(mapping);
+        return NULL;
+    }
+    atomic_init(&mapping->users, 1);
+    return mapping;
+}
+
+static int set_up_node(struct rem_node *node, struct mapping *mapping, unsigned self)
+{
+    struct control *control = mapping->control;
+    node->self = self;
+    node->nodes = control->nodes;
+    node->threads = control->threads;
+    node->control = control;
+    node->memory = (char *)control + layout_control_size();
+    node->heap_size = control->heap;
+    node->home = node->memory + self * node->heap_size;
+    node->mapping = mapping;
+    node->fences_others = idle_set_up();
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    node->processors = processors > 0 ? (unsigned)processors : 1;
+    pthread_mutex_init(&node->mutex, NULL);
+    return heap_init(&node->heap, node->heap_size, node_reserved(node));
+}
+
+static void free_node(struct rem_node *node)
+{
+    heap_free(&node->heap);
+    pthread_mutex_destroy(&node->mutex);
+    drop_mapping(node->mapping);
+    if (node->descriptor >= 0)
+        close(node->descriptor);
+    free(node);
+}
+
+/* A node over the mapping, whose reference it takes; null if there is no memory or the heap is too small. */
+static struct rem_node *new_node(struct mapping *mapping, unsigned self)
+{
+    struct rem_node *node = calloc(1, sizeof *node);
+    if (!node) {
+        drop_mapping(mapping);
+        return NULL;
+    }
+    node->descriptor = -1;
+    if (set_up_node(node, mapping, self) != 0) {
+        free_node(node);
+        return NULL;
+    }
+    atomic_store(&node->control->node[self].state, NODE_OPEN);
+    return node;
+}
+
+int rem_open_nodes(rem_job jobs[], int nodes, const struct rem_options *options)
+{
+    if (!jobs || nodes <= 0 || nodes > REM_MAX_NODES)
+        return REM_EINVAL;
+    int descriptor = layout_create((unsigned)nodes, options, NULL);
+    if (descriptor < 0)
+        return descriptor;
+    struct mapping *mapping = new_mapping(descriptor);
+    close(descriptor);
+    if (!mapping)
+        return REM_ENOMEM;
+    for (int n = 0; n < nodes; n++) {
+        atomic_fetch_add(&mapping->users, 1);
+        jobs[n].node = new_node(mapping, (unsigned)n);
+        if (jobs[n].node)
+            continue;
+        while (n-- > 0)
+            rem_close(&jobs[n]);
+        drop_mapping(mapping);
+        return REM_ENOMEM;
+    }
+    drop_mapping(mapping);
+    return 0;
+}
+
+static int heap_from_environment(size_t *heap)
+{
+    const char *text = getenv(ENVIRONMENT_HEAP);
+    *heap = 0;
+    return !text || environment_size(text, heap) ? 0 : REM_EENVIRONMENT;
+}
+
+static int open_alone(rem_job *job)
+{
+    struct rem_options options = {0};
+    int error = heap_from_environment(&options.heap);
+    return error ? error : rem_open_nodes(job, 1, &options);
+}
+
+/* The variable names a descriptor. A process further down may have inherited the variable and have something
+ * else there. */
+static int inherited_descriptor(const char *text, unsigned *self)
+{
+    int descriptor, end = 0;
+    uint64_t inode;
+    struct stat status;
+    if (sscanf(text, "1:%u:%d:%" SCNu64 "%n", self, &descriptor, &inode, &end) != 3 || text[end] != '\0')
+        return REM_EENVIRONMENT;
+    if (fstat(descriptor, &status) != 0 || (uint64_t)status.st_ino != inode)
+        return REM_EENVIRONMENT;
+    return descriptor;
+}
+
+static int open_launched(rem_job *job, const char *text)
+{
+    unsigned self;
+    int descriptor = inherited_descriptor(text, &self);
+    if (descriptor < 0)
+        return descriptor;
+    struct mapping *mapping = new_mapping(descriptor);
+    if (!mapping)
+        return errno == EINVAL ? REM_EENVIRONMENT : REM_ESYSTEM;
+    unsigned fresh = NODE_FRESH;
+    int error = self >= mapping->control->nodes ? REM_EENVIRONMENT
+                : atomic_compare_exchange_strong(&mapping->control->node[self].state, &fresh, NODE_OPEN)
+                    ? 0
+                    : REM_EOPENED;
+    if (error) {
+        drop_mapping(mapping);
+        return error;
+    }
+    job->node = new_node(mapping, self);
+    if (!job->node)
+        return REM_ENOMEM;
+    job->node->descriptor = descriptor;
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    error = node_barrier(job->node);
+    if (error)
+        rem_close(job);
+    return error;
+}
+
+int rem_open(rem_job *job)
+{
+    if (!job)
+        return REM_EINVAL;
+    job->node = NULL;
+    const char *text = getenv(ENVIRONMENT_JOB);
+    return text ? open_launched(job, text) : open_alone(job);
+}
+
+int rem_close(rem_job *job)
+{
+    struct rem_node *node = node_of(job);
+    if (!node)
+        return REM_ECLOSED;
+    pthread_mutex_lock(&node->mutex);
+    unsigned attached = node->attached;
+    pthread_mutex_unlock(&node->mutex);
+    if (attached)
+        return REM_EBUSY;
+    atomic_store(&node->control->node[node->self].state, NODE_CLOSED);
+    atomic_fetch_add(&node->control->left, 1);
+    job->node = NULL;
+    free_node(node);
+    return 0;
+}
+
+int rem_node_self(const rem_job *job)
+{
+    return node_of(job) ? (int)job->node->self : REM_ECLOSED;
+}
+
+int rem_node_count(const rem_job *job)
+{
+    return node_of(job) ? (int)job->node->nodes : REM_ECLOSED;
+}
+
+int rem_thread_limit(const rem_job *job)
+{
+    return node_of(job) ? (int)job->node->threads : REM_ECLOSED;
+}
+
+int node_take_slot(struct rem_node *node)
+{
+    pthread_mutex_lock(&node->mutex);
+    unsigned slot = 0;
+    while (slot < node->threads && node->slots[slot])
+        slot++;
+    if (slot < node->threads) {
+        node->slots[slot] = 1;
+        node->attached++;
+        if (atomic_load(&node->control->node[node->self].threads) <= slot)
+            atomic_store(&node->control->node[node->self].threads, slot + 1);
+    }
+    pthread_mutex_unlock(&node->mutex);
+    return slot < node->threads ? (int)slot : REM_ETHREADS;
+}
+
+void node_give_slot(struct rem_node *node, unsigned slot)
+{
+    pthread_mutex_lock(&node->mutex);
+    node->slots[slot] = 0;
+    node->attached--;
+    pthread_mutex_unlock(&node->mutex);
+}

@@ -21,6 +21,9 @@ enum status {
 int check_main(int argc, char **argv);
 int fmt_main(int argc, char **argv);
 int fuzz_main(int argc, char **argv);
+int launch_main(int argc, char **argv);
+int bench_main(int argc, char **argv);
+int info_main(int argc, char **argv);
 
 /* `remora check: message` on standard error. */
 void complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

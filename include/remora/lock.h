@@ -20,7 +20,7 @@
  * Order: locks serve in the order of arrival (tickets), and never let a thread overtake. try_acquire never
  * waits. A thread whose acquire_until times out gives its place up for good: it marks its ticket as abandoned
  * in a record beside the lock, and whoever stands behind finds the mark and steps over it, keeping its own
- * place; so a waiter that gives up delays the others by at most 10 ms and never changes their order. A call
+ * place; so a waiter that gives up never changes the order of the others, and costs them a few looks. A call
  * of acquire_until that finds the record nearly full (four times as many abandoned tickets as the job has
  * threads, none passed yet) does not queue up but retries until the lock is free.
  *

@@ -62,21 +62,21 @@ bool ticket_may_queue(rem_thread *thread, const struct rem_ticket_lock *lock, st
     return next - serving < lock->record - lock->record / 4;
 }
 
-/* Are all tickets from `first` up to `last`, which is excluded, abandoned. */
-static bool all_abandoned(rem_thread *thread, const struct rem_ticket_lock *lock, struct rem_ticket *place,
-                          uint64_t first, uint64_t last)
+/* The first of the abandoned tickets that stand in a row right before `ticket`, down to `first` at most; `ticket` if there are
+ * none. When that one is to be served, it is the turn of `ticket`. */
+static uint64_t stand_in(rem_thread *thread, const struct rem_ticket_lock *lock, struct rem_ticket *place,
+                         uint64_t first, uint64_t ticket)
 {
-    for (uint64_t ticket = first; ticket != last; ticket++)
-        if (ticket_fetch(thread, lock, place, mark_of(lock, ticket)) != ticket + 1)
-            return false;
-    return true;
+    while (ticket != first && ticket_fetch(thread, lock, place, mark_of(lock, ticket - 1)) == ticket)
+        ticket--;
+    return ticket;
 }
 
 bool ticket_try(rem_thread *thread, const struct rem_ticket_lock *lock, struct rem_ticket *place,
                 uint64_t serving, uint64_t *ticket)
 {
     *ticket = ticket_fetch(thread, lock, place, next_of(lock));
-    if (!all_abandoned(thread, lock, place, serving, *ticket))
+    if (stand_in(thread, lock, place, serving, *ticket) != serving)
         return false;
     struct fabric_op op;
     op_rcas(&op, FABRIC_PRIVATE | FABRIC_KNOWN, &place->ticket, lock->home, next_of(lock), *ticket,
@@ -94,28 +94,37 @@ void ticket_abandon(rem_thread *thread, const struct rem_ticket_lock *lock, uint
     ticket_wake(thread, lock, ticket + 1);
 }
 
-enum { LOOKS_BETWEEN_MARKS = 32, LOOKS_BEFORE_NAPS = 300 };
+enum { LOOKS_BETWEEN_MARKS = 32 };
 
-/* A look at the record is a round trip, so it is rare while looks are frequent. */
+/* A look at the record is a round trip, so it is rare while looks are frequent; but nobody goes to sleep without one. */
 static bool is_time_for_marks(const struct patience *patience)
 {
-    return patience->looks % LOOKS_BETWEEN_MARKS == 0 || patience->looks > LOOKS_BEFORE_NAPS;
+    return patience->looks % LOOKS_BETWEEN_MARKS == 0 || patience->idle.announced;
+}
+
+/* Sleepers for a ticket that is abandoned are those for whom it stands in. */
+static void sleep_for(rem_thread *thread, struct patience *patience, uint64_t value)
+{
+    if (value == patience->idle.value)
+        return;
+    patience_end(thread, patience);
+    patience->idle.value = value;
 }
 
 int patience_step(rem_thread *thread, const struct rem_ticket_lock *lock, struct rem_ticket *place,
                   struct patience *patience, uint64_t serving)
 {
-    uint64_t ticket = patience->idle.value;
     if (thread_failed(thread))
         return REM_EDEAD;
     patience->looks++;
     bool late = patience->deadline != NO_DEADLINE && rem_clock() >= patience->deadline;
-    if (lock->record && (late || is_time_for_marks(patience)) &&
-        all_abandoned(thread, lock, place, serving, ticket))
+    if (lock->record && (late || is_time_for_marks(patience)))
+        sleep_for(thread, patience, stand_in(thread, lock, place, serving, patience->ticket));
+    if (patience->idle.value == serving)
         return OUR_TURN;
     if (late)
         return REM_ETIMEDOUT;
-    thread->state->fabric->wait(thread->state->link, &patience->idle, ticket - serving);
+    thread->state->fabric->wait(thread->state->link, &patience->idle, patience->idle.value - serving);
     return LOOK_AGAIN;
 }
 

@@ -62,8 +62,8 @@ void ticket_abandon(rem_thread *thread, const struct rem_ticket_lock *lock, uint
 
 /* A wait for a ticket to be served. */
 struct patience {
-    struct idle idle;
-    uint64_t deadline;
+    struct idle idle; /* its value: the ticket, or an abandoned one that stands in for it */
+    uint64_t ticket, deadline;
     unsigned looks;
 };
 
@@ -72,6 +72,7 @@ static inline struct patience patience_for(const struct rem_ticket_lock *lock, u
 {
     return (struct patience){
         .idle = {.key = lock->key, .value = ticket, .limit = deadline == NO_DEADLINE ? 0 : deadline},
+        .ticket = ticket,
         .deadline = deadline};
 }
 

@@ -43,8 +43,9 @@ typedef struct rem_thread {
 
 /* Becomes a node of the job that the launcher describes in the environment; without a launcher, the only node
  * of a job of its own, whose heap is 64 MiB or what REMORA_HEAP says (bytes, with a suffix K, M or G).
- * Collective: returns when every node has opened. Once in a process for each launched job. REM_EENVIRONMENT,
- * REM_EOPENED, REM_ENOMEM, REM_ESYSTEM, REM_EDEAD (another node ended before it opened) */
+ * Collective: returns when every node has opened. Once in a process for each launched job.
+ *   REM_EENVIRONMENT, REM_EOPENED, REM_ENOMEM, REM_ESYSTEM, REM_EDEAD (another node ended before it
+ *   opened) */
 REM_API int rem_open(rem_job *job);
 
 struct rem_options {
@@ -59,8 +60,8 @@ REM_API int rem_open_nodes(rem_job jobs[], int nodes, const struct rem_options *
 
 /* Leaves the job; its memory is no longer mapped afterwards. Not collective, but a node that leaves while
  * others still wait for it in a collective call makes that call fail there (REM_EDEAD): put a rem_barrier
- * before it. Other nodes may go on to access the memory of a node that has left. REM_ECLOSED, REM_EBUSY
- * (threads are attached) */
+ * before it. Other nodes may go on to access the memory of a node that has left.
+ *   REM_ECLOSED, REM_EBUSY (threads are attached) */
 REM_API int rem_close(rem_job *job);
 
 /* This node's number, from 0; the number of nodes; the most threads a node may have attached. Negative:
@@ -77,14 +78,14 @@ REM_API int rem_thread_limit(const rem_job *job);
 REM_API int rem_alloc(rem_job *job, size_t size, void **pointer);
 
 /* Gives the block back on every node. Collective. Nobody may access it any more; what is still under way to
- * it must be complete (rem_gfence). Null is allowed and does nothing, if all nodes pass it. REM_EINVAL (not
- * what rem_alloc gave), REM_ECLOSED, REM_ECOLLECTIVE, REM_EBUSY, REM_EDEAD */
+ * it must be complete (rem_gfence). Null is allowed and does nothing, if all nodes pass it.
+ *   REM_EINVAL (not what rem_alloc gave), REM_ECLOSED, REM_ECOLLECTIVE, REM_EBUSY, REM_EDEAD */
 REM_API int rem_free(rem_job *job, void *pointer);
 
 /* Returns when every node has called it, each from one thread. Orders as a fence does (stamp aMF on each
  * side): what a thread did by CPU before its node entered is seen by every thread after it left. Remote
- * operations it does not complete: rem_gfence first, as for a lock. REM_ECLOSED, REM_EBUSY, REM_EDEAD (a node
- * died or left; the barrier is not usable any more) */
+ * operations it does not complete: rem_gfence first, as for a lock.
+ *   REM_ECLOSED, REM_EBUSY, REM_EDEAD (a node died or left; the barrier is not usable any more) */
 REM_API int rem_barrier(rem_job *job);
 
 /* Makes the calling pthread a thread of the model: it gets queue pairs to every node. Costs one allocation of

@@ -1,17 +1,14 @@
 /* Three locks, which differ in what a release promises of the remote operations before it. (Section 7 of the
  * specification.)
  *
- *           | acquire               | release                 | promised at the next acquire of the lock, by
- * anyone
- *  ---------+-----------------------+-------------------------+---------------------------------------------------------
- *  rem_wlock| a round trip to its   | a message to each node; | the releaser's CPU accesses. Its remote
- * operations may weak    | home; waits locally   | does not block          | still be on their way.
- *  rem_slock| as wlock              | a round trip to every   | everything: the releaser's CPU accesses, and
- * its remote strong  |                       | node, then as wlock     | operations to every node. rem_nlock|
- * a round trip to its   | a message to its home;  | the releaser's CPU accesses, and its remote reads and
- *   node    | home; waits by        | does not block          | writes towards the home node. Of gets and
- * atomics, the | reading there         |                         | local result only if it has been waited
- * for.
+ *  - rem_wlock, weak. Acquire: a round trip to the lock's home, then waiting on local memory. Release: a message
+ *    to each node; does not block. The next holder, whoever it is, sees the releaser's CPU accesses; the
+ *    releaser's remote operations may still be on their way.
+ *  - rem_slock, strong. As wlock, but release first makes a round trip to every node: the next holder sees the
+ *    releaser's CPU accesses, and all its remote operations, to whatever node, are done.
+ *  - rem_nlock, node. Acquire: a round trip to the lock's home, and waiting by reading there. Release: a message
+ *    to the home; does not block. The next holder sees the releaser's CPU accesses, and its remote reads and
+ *    writes towards the home are done; of its gets and atomics, the local results only if they were waited for.
  *
  * In stamps. acquire is aMF in all three. release is aCW in wlock; aGF_n for every node n in slock; aRF_n
  * then aNRW_n, n being the home, in nlock. The last stamp of a release happens before every acquire that is
@@ -84,13 +81,15 @@ REM_API int rem_slock_acquire(rem_thread *thread, rem_slock *lock);
 REM_API int rem_nlock_acquire(rem_thread *thread, rem_nlock *lock);
 
 /* Takes the lock if it is free and nobody is ahead; two round trips. Stamp aMF on success; on failure, no
- * lock event. REM_EBUSY, and the errors of acquire */
+ * lock event.
+ *   REM_EBUSY, and the errors of acquire */
 REM_API int rem_wlock_try_acquire(rem_thread *thread, rem_wlock *lock);
 REM_API int rem_slock_try_acquire(rem_thread *thread, rem_slock *lock);
 REM_API int rem_nlock_try_acquire(rem_thread *thread, rem_nlock *lock);
 
-/* As acquire, but gives up when rem_clock() reaches `deadline`; a deadline in the past makes one attempt.
- * Stamp aMF on success. REM_ETIMEDOUT, and the errors of acquire */
+/* As acquire, but gives up when rem_clock reaches `deadline`; a deadline in the past makes one attempt.
+ * Stamp aMF on success.
+ *   REM_ETIMEDOUT, and the errors of acquire */
 REM_API int rem_wlock_acquire_until(rem_thread *thread, rem_wlock *lock, uint64_t deadline);
 REM_API int rem_slock_acquire_until(rem_thread *thread, rem_slock *lock, uint64_t deadline);
 REM_API int rem_nlock_acquire_until(rem_thread *thread, rem_nlock *lock, uint64_t deadline);

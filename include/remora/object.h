@@ -47,8 +47,8 @@ REM_API int rem_object_call(rem_thread *thread, rem_object *object, rem_object_f
                             void *argument);
 
 /* The same for a function that reads and writes only the given parts: only they are fetched, compared and put
- * back. The rest of the copy holds what an earlier call left there. REM_EINVAL also if a part is empty or
- * reaches outside the struct */
+ * back. The rest of the copy holds what an earlier call left there.
+ *   REM_EINVAL also if a part is empty or reaches outside the struct */
 REM_API int rem_object_call_parts(rem_thread *thread, rem_object *object, rem_object_function *function,
                                   void *argument, const struct rem_part *parts, size_t count);
 

@@ -39,13 +39,14 @@ REM_API int rem_sv_write(rem_thread *thread, rem_sv *variable, uint64_t value);
 /* Sends the own node's copy, as it is when the network card reads it, to the copies on `nodes`. Stamps
  * aNLR_n, aNRW_n for each of them. A thread's broadcasts to one node arrive in order. rem_wait(work) tells
  * that the copy has been read, and may be written without changing what was sent; it does not tell that the
- * broadcast has arrived. REM_EDETACHED, REM_EDESTROYED, REM_EWORK, REM_ENODE (a node that the job does not
- * have) */
+ * broadcast has arrived.
+ *   REM_EDETACHED, REM_EDESTROYED, REM_EWORK, REM_ENODE (a node that the job does not have) */
 REM_API int rem_sv_broadcast(rem_thread *thread, rem_sv *variable, rem_nodes nodes, unsigned work);
 
 /* Global fence. Blocks until every earlier operation of this thread towards `nodes`, of any layer, is fully
  * done: puts have arrived, results are here. Stamp aGF_n for each: before everything later in the thread. One
- * round trip, to all at once. REM_EDETACHED, REM_ENODE, REM_EDEAD */
+ * round trip, to all at once.
+ *   REM_EDETACHED, REM_ENODE, REM_EDEAD */
 REM_API int rem_gfence(rem_thread *thread, rem_nodes nodes);
 
 #ifdef __cplusplus

@@ -45,15 +45,16 @@ REM_API int rem_put_value(rem_thread *thread, int node, uint64_t *target, uint64
 
 /* Copies `size` bytes at `source` on `node` to `target` here. Stamps aNRR_n (the read), aNLW_n (the write).
  * The remote read comes after every earlier put and atomic of this thread to that node. A *later* put may
- * overtake it: wait in between if that matters. rem_wait(work) tells that the bytes are here. REM_EINVAL
- * (size 0), REM_ENODE, REM_EADDRESS, REM_ELOCAL, REM_EWORK */
+ * overtake it: wait in between if that matters. rem_wait(work) tells that the bytes are here.
+ *   REM_EINVAL (size 0), REM_ENODE, REM_EADDRESS, REM_ELOCAL, REM_EWORK */
 REM_API int rem_get(rem_thread *thread, void *target, int node, const void *source, size_t size,
                     unsigned work);
 
 /* Remote compare-and-swap: if the word at `target` on `node` is `expected` it becomes `desired`; what it was
  * is written to *old here. Stamps aNAR_n (the read), aNRW_n (the write, if it succeeds), aNLW_n (of *old).
  * Atomic against the remote atomics towards the same node and against nothing else: a CPU access, a put or a
- * get may fall between the two halves. REM_ENODE, REM_EADDRESS, REM_ELOCAL, REM_EALIGN, REM_EWORK */
+ * get may fall between the two halves.
+ *   REM_ENODE, REM_EADDRESS, REM_ELOCAL, REM_EALIGN, REM_EWORK */
 REM_API int rem_rcas(rem_thread *thread, uint64_t *old, int node, uint64_t *target, uint64_t expected,
                      uint64_t desired, unsigned work);
 
@@ -63,19 +64,22 @@ REM_API int rem_rfaa(rem_thread *thread, uint64_t *old, int node, uint64_t *targ
 
 /* Orders this thread's operations towards `node`, and never blocks the CPU: the reads of earlier ones, local
  * and remote, come before all of later ones. Stamp aRF_n. Earlier *writes*, remote and local (aNRW_n,
- * aNLW_n), are not ordered before it. REM_ENODE */
+ * aNLW_n), are not ordered before it.
+ *   REM_ENODE */
 REM_API int rem_rfence(rem_thread *thread, int node);
 
 /* Blocks until every earlier operation of this thread that carries `work` has completed: results of gets and
  * atomics are in local memory and visible to all threads of the node; sources of puts have been read. Stamp
  * aWT: everything later in the thread comes after. Completions that nobody waits for cost nothing but the
- * memory already reserved. REM_EWORK, REM_EDEAD (a node of the job died; what was posted to living nodes is
- * complete) */
+ * memory already reserved.
+ *   REM_EWORK, REM_EDEAD (a node of the job died; what was posted to living nodes is complete) */
 REM_API int rem_wait(rem_thread *thread, unsigned work);
 
-/* ---- The same with the result in a variable: an operation to a private place, its wait, and the value.
+/* ---- Results as values ----
+ *
+ * The same with the result in a variable: an operation to a private place, its wait, and the value.
  * Stamps: those of the operation, then aWT. Errors: those of the operation and of rem_wait. *value is any
- * memory. ---- */
+ * memory. */
 
 REM_API int rem_get_value(rem_thread *thread, uint64_t *value, int node, const uint64_t *source);
 REM_API int rem_fetch_add(rem_thread *thread, uint64_t *old, int node, uint64_t *target, uint64_t add);
@@ -83,6 +87,7 @@ REM_API int rem_compare_swap(rem_thread *thread, uint64_t *old, int node, uint64
                              uint64_t desired);
 
 /* ---- Local memory ----
+ *
  * The CPU's accesses to aligned words that others may access at the same time. They are x86-TSO: a load may
  * overtake an earlier store of its own thread to another word, nothing else is reordered. They check nothing
  * and can't fail. */

@@ -19,4 +19,5 @@ soak tools/fuzz-parser.sh "$folder-fuzz" "${FUZZ_SECONDS:-600}"
 soak tools/build.sh "$folder-threads" -Db_sanitize=thread -Dbuildtype=debugoptimized -Dwerror=false
 soak "$folder-threads/src/cli/remora" check -q -j 4 --json --engine both litmus >"$folder-threads/check.log"
 soak tools/mutants.sh "$folder-mutants"
+soak tools/soak-runtime.sh "$folder"
 exit $failed

@@ -2,15 +2,18 @@
 """Kills a node with SIGKILL in every blocking situation: every other node must return REM_EDEAD within 2 s, the launcher must
 end with 137, and no process may be left.
 
-usage: death_test.py REMORA MOURNER [SITUATION...]"""
+And at any time: nodes that are busy with locks, from the start on.
+
+usage: death_test.py REMORA MOURNER LOCKS_TEST [SITUATION...]"""
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
 import time
 
-LIMIT = 2.0
+LIMIT = 2.0 * float(os.environ.get("REMORA_TEST_PATIENCE", "1"))
 NODES = 4
 
 
@@ -73,13 +76,30 @@ def kill_launcher(remora, mourner):
     assert not alive(job.pid), "the nodes outlive a killed launcher"
 
 
+def kill_any_time(remora, locks_test, seed):
+    """A node of the busy job is killed at a random time; the rest must be gone within the limit."""
+    chance = random.Random(seed)
+    command = [remora, "launch", "-q", "-n", str(NODES), "--", locks_test, chance.choice(["nlock", "wlock", "slock"]),
+               "1000000000", "2"]
+    job = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(chance.random() * 0.1)
+    nodes = []
+    while len(nodes) < NODES:
+        nodes = [pid for pid in alive(job.pid) if pid != job.pid]
+    os.kill(chance.choice(nodes), signal.SIGKILL)
+    assert job.wait(timeout=LIMIT) == 128 + signal.SIGKILL
+    assert not alive(job.pid)
+
+
 def main():
-    remora, mourner = sys.argv[1:3]
-    situations = sys.argv[3:] or ["barrier", "nlock", "wlock", "slock", "sc", "posts", "alloc"]
+    remora, mourner, locks_test = sys.argv[1:4]
+    situations = sys.argv[4:] or ["barrier", "nlock", "wlock", "slock", "sc", "posts", "alloc"]
     segments = os.listdir("/dev/shm")
     for situation in situations:
         for victim, settle in ((0, 0.0), (3, 0.1)):
             run(remora, mourner, situation, victim, settle)
+    for seed in range(10):
+        kill_any_time(remora, locks_test, seed)
     kill_launcher(remora, mourner)
     assert os.listdir("/dev/shm") == segments, "something is left in /dev/shm"
 

@@ -101,6 +101,19 @@ enum { REM_OWES_REMOTE_READ = 1, REM_OWES_LOAD = 2 }; /* private: what must drai
 #error "remora needs an x86-64 processor: rem_load and rem_store are mapped to its total store order"
 #endif
 
+#ifdef REMORA_MODEL
+/* Compiled for `remora verify`: every access is handed to the model. */
+uint64_t rem_load(rem_thread *thread, const uint64_t *word);
+void rem_store(rem_thread *thread, uint64_t *word, uint64_t value);
+uint64_t rem_cas(rem_thread *thread, uint64_t *word, uint64_t expected, uint64_t desired);
+uint64_t rem_faa(rem_thread *thread, uint64_t *word, uint64_t add);
+uint64_t rem_xchg(rem_thread *thread, uint64_t *word, uint64_t value);
+void rem_mfence(rem_thread *thread);
+void rem_pause(rem_thread *thread);
+void rem_plain_in(rem_thread *thread, void *memory, size_t size);
+void rem_plain_out(rem_thread *thread, void *memory, size_t size);
+#else
+
 /* Stamp aCR. */
 static inline uint64_t rem_load(rem_thread *thread, const uint64_t *word)
 {
@@ -154,6 +167,24 @@ static inline void rem_pause(rem_thread *thread)
     if (__builtin_expect(++thread->pauses == 0, 0))
         rem_yield_(thread);
 }
+
+/* Before plain C accesses to memory that remote operations have written, and after plain C accesses that such
+ * operations will read: tells the model, and is nothing otherwise. */
+static inline void rem_plain_in(rem_thread *thread, void *memory, size_t size)
+{
+    (void)thread;
+    (void)memory;
+    (void)size;
+}
+
+static inline void rem_plain_out(rem_thread *thread, void *memory, size_t size)
+{
+    (void)thread;
+    (void)memory;
+    (void)size;
+}
+
+#endif
 
 #ifdef __cplusplus
 }

@@ -8,11 +8,9 @@ static const struct ir_program *ir_of(const struct program *program)
     return (const struct ir_program *)program;
 }
 
-static uint64_t evaluate(const struct lm_expr *e, const uint64_t *regs);
-
 static uint64_t evaluate_binary(const struct lm_expr *e, const uint64_t *regs)
 {
-    uint64_t a = evaluate(e->a, regs), b = evaluate(e->b, regs);
+    uint64_t a = ir_evaluate(e->a, regs), b = ir_evaluate(e->b, regs);
     switch (e->op) {
     case LM_ADD:
         return a + b;
@@ -49,7 +47,7 @@ static uint64_t evaluate_binary(const struct lm_expr *e, const uint64_t *regs)
     }
 }
 
-static uint64_t evaluate(const struct lm_expr *e, const uint64_t *regs)
+uint64_t ir_evaluate(const struct lm_expr *e, const uint64_t *regs)
 {
     switch (e->kind) {
     case LM_INT:
@@ -57,7 +55,7 @@ static uint64_t evaluate(const struct lm_expr *e, const uint64_t *regs)
     case LM_REG:
         return regs[e->reg];
     case LM_UNARY: {
-        uint64_t a = evaluate(e->a, regs);
+        uint64_t a = ir_evaluate(e->a, regs);
         return e->op == LM_LNOT ? !a : e->op == LM_NOT ? ~a : 0 - a;
     }
     default:
@@ -73,9 +71,9 @@ static void describe_operation(const struct ir_thread *thread, uint32_t point, c
     *op = ir->op;
     op->unused = ir->dst == LM_NO_REG || !(live[ir->dst / 64] >> (ir->dst % 64) & 1);
     if (ir->e)
-        op->e = evaluate(ir->e, regs);
+        op->e = ir_evaluate(ir->e, regs);
     if (ir->v)
-        op->v = evaluate(ir->v, regs);
+        op->v = ir_evaluate(ir->v, regs);
 }
 
 static void next(const struct program *program, unsigned t, uint32_t *point, uint64_t *regs, struct op *op)
@@ -88,18 +86,18 @@ static void next(const struct program *program, unsigned t, uint32_t *point, uin
             describe_operation(&ir_of(program)->threads[t], *point, regs, op);
             return;
         case IR_SET:
-            regs[ir->dst] = evaluate(ir->e, regs);
+            regs[ir->dst] = ir_evaluate(ir->e, regs);
             ++*point;
             break;
         case IR_BRANCH:
-            *point = evaluate(ir->e, regs) ? *point + 1 : ir->target;
+            *point = ir_evaluate(ir->e, regs) ? *point + 1 : ir->target;
             break;
         case IR_GOTO:
             *point = ir->target;
             break;
         case IR_ASSUME:
         case IR_UNTIL:
-            if (!evaluate(ir->e, regs)) {
+            if (!ir_evaluate(ir->e, regs)) {
                 *op = ir->op;
                 return;
             }

@@ -52,6 +52,8 @@ struct ir_program {
 
 extern const struct prog_ops ir_ops;
 
+uint64_t ir_evaluate(const struct lm_expr *, const uint64_t *regs);
+
 /* Fills futures and live registers; `shown` are the registers that matter at the end. */
 void ir_analyse(struct ir_program *, const struct observable *shown, unsigned n_shown);
 /* Finds threads that run the same code (program.thread_class). */

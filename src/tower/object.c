@@ -49,6 +49,7 @@ static int fetch(rem_thread *thread, const rem_object *object, const struct rem_
     thread_wait(thread, WORK_OBJECT);
     for (size_t i = 0; i < count; i++) {
         struct rem_part part = widen(parts[i]);
+        rem_plain_in(thread, copy + part.offset, part.size);
         memcpy(copy + object->size + part.offset, copy + part.offset, part.size);
     }
     return thread_failed(thread) ? REM_EDEAD : 0;
@@ -62,6 +63,7 @@ static bool word_changed(const unsigned char *copy, size_t size, size_t offset)
 static int put_run(rem_thread *thread, const rem_object *object, size_t first, size_t end)
 {
     struct fabric_op op;
+    rem_plain_out(thread, copy_of(thread, object) + first, end - first);
     op_put(&op, object->lock.tickets.home, object->data + first, copy_of(thread, object) + first,
            end - first);
     return thread_post(thread, &op, 1, 1, WORK_OBJECT);

@@ -74,8 +74,12 @@ static inline bool is_aligned(const void *pointer)
 /* A load of a word that is only ever the target of private operations: nobody could tell whether it drains. */
 static inline uint64_t load_private(rem_thread *thread, const uint64_t *word)
 {
+#ifdef REMORA_MODEL
+    return rem_load(thread, word);
+#else
     (void)thread;
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#endif
 }
 
 /* Operations, for chains. */

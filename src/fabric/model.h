@@ -1,0 +1,31 @@
+/* The model provider: a fabric that executes nothing, but asks. Every operation of a thread, of the CPU or of
+ * the network card, is handed as one or more `struct op` to whoever explores the program (verify/), which
+ * answers with what the operation observed. */
+#ifndef REMORA_FABRIC_MODEL_H
+#define REMORA_FABRIC_MODEL_H
+
+#include "fabric/fabric.h"
+#include "model/program.h"
+
+#include <remora/wait.h>
+
+/* The explorer's side of a thread. */
+struct model_thread {
+    /* The operation's result; returns when the operation has been done. */
+    uint64_t (*ask)(struct model_thread *, const struct op *op);
+    /* The location of the word at this offset of the node's heap. */
+    uint16_t (*locate)(struct model_thread *, unsigned node, size_t offset);
+    /* The thread is about to look again at what it waits for; `key` names the loop. Returns when it does. */
+    void (*wait)(struct model_thread *, const void *key);
+    void (*wait_end)(struct model_thread *, const void *key);
+    /* The C code has done what the model has no meaning for. Does not return. */
+    void (*fault)(struct model_thread *, const char *why);
+    struct rem_node *node;
+};
+
+/* Whose C code this processor is running. */
+extern _Thread_local struct model_thread *model_current;
+
+extern const struct fabric fabric_model;
+
+#endif

@@ -1,0 +1,29 @@
+/* The client programs of verification: litmus tests whose library calls run the library's C code. The
+ * statements are interpreted, on the thread's own stack, by calls of the public functions. */
+#ifndef REMORA_VERIFY_CLIENT_H
+#define REMORA_VERIFY_CLIENT_H
+
+#include "litmus/ast.h"
+#include "verify/c_program.h"
+
+/* What stands for a declaration of RDMA-SC in C: an array of one location, or an object of one word. */
+enum sc_as { SC_AS_CELL, SC_AS_OBJECT };
+
+struct client {
+    const struct lm_test *test;
+    enum sc_as sc_as;
+    struct c_program *program;
+    struct observable *observables; /* in the order of observed_atoms, all of them */
+    unsigned n_observables;
+    bool set_up_failed;
+};
+
+/* The client's program with its observables, or the reason why there is none. Free client->program. */
+const char *client_new(struct arena *, struct client *, const struct lm_test *, enum sc_as);
+
+/* What a word is called: "x", "l.serving", "l.rel[1]". */
+const char *client_location_name(struct arena *, const struct client *, unsigned loc);
+/* The top-level statement with this number. */
+const struct lm_stmt *client_statement(const struct client *, unsigned thread, unsigned statement);
+
+#endif

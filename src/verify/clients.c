@@ -1,0 +1,735 @@
+/* See clients.h. Left out are clients with
+ *
+ *  - a location that only one thread names, or that nobody writes;
+ *  - a wait, sv_wait, remote or global fence that no earlier operation of its thread can be concerned by, or
+ *    that nothing follows (the end of a critical section counts);
+ *  - a load of the thread's private place with no operation before it that writes there;
+ *  - an mfence without a store before it and a load behind it;
+ *  - no call of the library at all.
+ *
+ * The k-th write or add of thread t, k from 0, writes or adds 1 + t + 3k, every compare expects 0: other values
+ * would only rename these. Results of remote operations go to a private place of the thread, p0, p1, …; the final state of
+ * everything is compared. */
+#include "verify/clients.h"
+
+#include "base/arena.h"
+#include "litmus/litmus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const library_names[] = {"wait", "sv", "wlock", "slock", "nlock", "sc", "object"};
+const char *const library_over[] = {"tso", "wait", "wait+sv", "wlock+sv", "wait", "nlock+wait", "nlock+wait"};
+
+enum { MAX_WORD = 12, MAX_CLIENT_THREADS = 3, MAX_CLIENT_NODES = 3, MAX_CLIENT_LOCS = 4 };
+
+enum letter_kind {
+    L_LOAD = 1, /* of a location */
+    L_STORE,
+    L_PUT,      /* of a value */
+    L_PUT_FROM, /* from the thread's private place */
+    L_GET,
+    L_RFAA,
+    L_RCAS,
+    L_PRIVATE, /* load of the private place */
+    L_MFENCE,
+    L_WAIT,
+    L_RFENCE, /* towards a node */
+    L_GFENCE,
+    L_ACQUIRE, /* of a lock */
+    L_RELEASE,
+    L_SV_READ,
+    L_SV_WRITE,
+    L_BCAST, /* to a node */
+    L_SV_WAIT,
+    L_SC_READ,
+    L_SC_WRITE,
+    L_SC_CAS,
+    L_SC_FAA,
+    N_LETTERS
+};
+#define ALL(kind) (UINT32_C(1) << (kind))
+
+/* Letters over a location, over a node, over a lock or an sc location. */
+static const uint32_t of_location = ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) |
+                                    ALL(L_RFAA) | ALL(L_RCAS);
+static const uint32_t of_node = ALL(L_RFENCE) | ALL(L_GFENCE) | ALL(L_BCAST);
+static const uint32_t of_sc = ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA);
+static const uint32_t of_sv = ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST);
+static const uint32_t remote = ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS);
+static const uint32_t writes = ALL(L_STORE) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_RFAA) | ALL(L_RCAS);
+static const uint32_t to_private = ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS);
+
+struct word {
+    uint8_t node, n, letters; /* letters: without acquire and release */
+    uint8_t at[MAX_WORD];     /* kind * 8 + argument */
+};
+
+/* A family of clients. */
+struct family {
+    unsigned nodes, threads, letters; /* in all, acquire and release not counted */
+    unsigned one;                     /* the most of them in one thread */
+    unsigned outside;                 /* the most of them in one thread outside critical sections */
+    const char *homes;                /* the node of each location: "001": x and y on 0, z on 1 */
+    uint32_t alphabet;
+    unsigned sections; /* locks: the most critical sections of one thread, on different locks */
+    unsigned objects;  /* locks or sc locations; number i lives on node i */
+};
+
+struct client_word {
+    const struct family *family;
+    uint8_t threads[MAX_CLIENT_THREADS][2 + MAX_WORD]; /* node, length, letters */
+    uint8_t n_threads, letters;
+};
+
+struct clients {
+    enum library library;
+    struct client_word *all;
+    size_t n, capacity;
+    const struct family *families;
+    /* the family at work */
+    struct word *words;
+    size_t n_words, words_capacity;
+};
+
+static unsigned kind_of(uint8_t letter)
+{
+    return letter >> 3;
+}
+
+static unsigned argument(uint8_t letter)
+{
+    return letter & 7;
+}
+
+static uint8_t letter(unsigned kind, unsigned arg)
+{
+    return (uint8_t)(kind << 3 | arg);
+}
+
+static bool in(uint32_t set, uint8_t l)
+{
+    return set >> kind_of(l) & 1;
+}
+
+static unsigned home(const struct family *family, unsigned loc)
+{
+    return (unsigned)(family->homes[loc] - '0');
+}
+
+static unsigned n_locs(const struct family *family)
+{
+    return (unsigned)strlen(family->homes);
+}
+
+/* The node that a letter's operation goes to, if it goes to one. */
+static bool goes_to(const struct family *family, uint8_t l, unsigned node)
+{
+    if (in(remote, l))
+        return home(family, argument(l)) == node;
+    return kind_of(l) == L_BCAST && argument(l) == node;
+}
+
+/* --- words --- */
+
+/* Whether the letter makes sense behind what the word has so far. */
+static bool makes_sense(const struct family *family, const struct word *w, uint8_t l)
+{
+    unsigned k = kind_of(l);
+    bool needed = k == L_PRIVATE || k == L_WAIT || k == L_RFENCE || k == L_GFENCE || k == L_SV_WAIT ||
+                  k == L_PUT_FROM;
+    if (!needed)
+        return true;
+    for (unsigned i = w->n; i-- > 0;) {
+        uint8_t before = w->at[i];
+        if (k == L_PRIVATE ? in(to_private, before)
+            : k == L_PUT_FROM ? in(to_private, before)
+            : k == L_WAIT   ? in(remote, before)
+            : k == L_SV_WAIT ? kind_of(before) == L_BCAST
+                            : goes_to(family, before, argument(l)))
+            return true;
+        if (before == l && k != L_PUT_FROM)
+            return false;
+        if (k == L_WAIT && kind_of(before) == L_WAIT)
+            return false;
+    }
+    return false;
+}
+
+static bool followed(const struct word *w)
+{
+    if (!w->n)
+        return true;
+    uint32_t idle = ALL(L_WAIT) | ALL(L_SV_WAIT) | ALL(L_RFENCE) | ALL(L_GFENCE) | ALL(L_MFENCE);
+    bool stored = false, fenced = false;
+    for (unsigned i = 0; i < w->n; i++) {
+        stored |= kind_of(w->at[i]) == L_STORE || kind_of(w->at[i]) == L_SV_WRITE;
+        if (kind_of(w->at[i]) == L_MFENCE) {
+            if (!stored || fenced)
+                return false;
+            fenced = true;
+        }
+        if (in(ALL(L_LOAD) | ALL(L_PRIVATE) | ALL(L_SV_READ), w->at[i]))
+            fenced = false;
+    }
+    return !fenced && !in(idle, w->at[w->n - 1]);
+}
+
+static void keep_word(struct clients *c, const struct word *w)
+{
+    if (!followed(w))
+        return;
+    if (c->n_words == c->words_capacity) {
+        c->words_capacity = c->words_capacity ? 2 * c->words_capacity : 256;
+        c->words = xrealloc(c->words, c->words_capacity * sizeof *c->words);
+    }
+    c->words[c->n_words++] = *w;
+}
+
+struct spelling {
+    struct clients *clients;
+    const struct family *family;
+    struct word word;
+    int holds;         /* a lock, or -1 */
+    unsigned sections; /* behind it or in it */
+    uint32_t locked;
+    unsigned outside;
+};
+
+static void spell(struct spelling *s);
+
+static void spell_letter(struct spelling *s, unsigned kind, unsigned arg)
+{
+    const struct family *f = s->family;
+    uint8_t l = letter(kind, arg);
+    if (s->word.letters == f->one || (s->holds < 0 && f->sections && s->outside == f->outside) ||
+        !makes_sense(f, &s->word, l))
+        return;
+    struct spelling next = *s;
+    next.word.at[next.word.n++] = l;
+    next.word.letters++;
+    next.outside += s->holds < 0;
+    spell(&next);
+}
+
+static void spell_lock(struct spelling *s)
+{
+    struct spelling next = *s;
+    if (s->holds >= 0) {
+        next.word.at[next.word.n++] = letter(L_RELEASE, (unsigned)s->holds);
+        next.holds = -1;
+        spell(&next);
+        return;
+    }
+    for (unsigned lock = 0; lock < s->family->objects && s->sections < s->family->sections; lock++) {
+        if (s->locked >> lock & 1)
+            continue;
+        next = *s;
+        next.word.at[next.word.n++] = letter(L_ACQUIRE, lock);
+        next.holds = (int)lock;
+        next.locked |= ALL(lock);
+        next.sections++;
+        spell(&next);
+    }
+}
+
+static void spell(struct spelling *s)
+{
+    const struct family *f = s->family;
+    if (s->word.n && s->holds < 0)
+        keep_word(s->clients, &s->word);
+    if (s->word.n + 2u > MAX_WORD)
+        return;
+    if (f->sections)
+        spell_lock(s);
+    for (unsigned k = 1; k < N_LETTERS; k++) {
+        if (!(f->alphabet >> k & 1))
+            continue;
+        if (of_location >> k & 1) {
+            for (unsigned loc = 0; loc < n_locs(f); loc++)
+                if ((k != L_LOAD && k != L_STORE) || home(f, loc) == s->word.node)
+                    spell_letter(s, k, loc);
+        } else if (of_node >> k & 1) {
+            for (unsigned n = 0; n < f->nodes; n++)
+                if (k != L_BCAST || n != s->word.node)
+                    spell_letter(s, k, n);
+        } else if (of_sc >> k & 1) {
+            for (unsigned object = 0; object < f->objects; object++)
+                spell_letter(s, k, object);
+        } else {
+            spell_letter(s, k, 0);
+        }
+    }
+}
+
+/* --- clients --- */
+
+/* Each location, sc location and shared variable that is named is named by two threads, and written. */
+static bool is_shared(const struct client_word *c)
+{
+    unsigned named[2 * 8 + 1] = {0}, by[2 * 8 + 1] = {0};
+    bool written[2 * 8 + 1] = {false};
+    for (unsigned t = 0; t < c->n_threads; t++)
+        for (unsigned i = 0; i < c->threads[t][1]; i++) {
+            uint8_t l = c->threads[t][2 + i];
+            unsigned what = in(of_location, l) ? argument(l) : in(of_sc, l) ? 8 + argument(l) : 16;
+            if (!in(of_location | of_sc | of_sv, l))
+                continue;
+            if (by[what] != t + 1) {
+                named[what]++;
+                by[what] = t + 1;
+            }
+            written[what] |= in(writes | ALL(L_SV_WRITE) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA), l);
+        }
+    bool any = false;
+    for (unsigned what = 0; what <= 16; what++) {
+        if (named[what] == 1 || (named[what] && !written[what]))
+            return false;
+        any |= named[what] > 0;
+    }
+    return any;
+}
+
+/* At least two threads with a critical section of the first lock; a second lock by at least two. */
+static bool is_locked(const struct client_word *c, unsigned objects)
+{
+    for (unsigned lock = 0; lock < objects; lock++) {
+        unsigned users = 0;
+        for (unsigned t = 0; t < c->n_threads; t++)
+            for (unsigned i = 0; i < c->threads[t][1]; i++)
+                users += c->threads[t][2 + i] == letter(L_ACQUIRE, lock);
+        if (users < 2)
+            return false;
+    }
+    return true;
+}
+
+static bool calls_library(enum library library, const struct client_word *c)
+{
+    static const uint32_t calls[N_LIBRARIES] = {
+        [LIB_WAIT] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS),
+        [LIB_SV] = ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_GFENCE),
+        [LIB_WLOCK] = ALL(L_ACQUIRE),
+        [LIB_SLOCK] = ALL(L_ACQUIRE),
+        [LIB_NLOCK] = ALL(L_ACQUIRE),
+        [LIB_SC] = ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA),
+        [LIB_OBJECT] = ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA)};
+    for (unsigned t = 0; t < c->n_threads; t++)
+        for (unsigned i = 0; i < c->threads[t][1]; i++)
+            if (in(calls[library], c->threads[t][2 + i]))
+                return true;
+    return false;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return memcmp(a, b, 2 + MAX_WORD);
+}
+
+/* The client with nodes and locations renamed, its threads sorted. */
+static void rename_client(const struct client_word *from, const unsigned *node, const unsigned *loc,
+                          struct client_word *to)
+{
+    *to = *from;
+    for (unsigned t = 0; t < to->n_threads; t++) {
+        uint8_t *thread = to->threads[t];
+        thread[0] = (uint8_t)node[thread[0]];
+        for (unsigned i = 0; i < thread[1]; i++) {
+            uint8_t *l = &thread[2 + i];
+            if (in(of_location, *l))
+                *l = letter(kind_of(*l), loc[argument(*l)]);
+            else if (in(of_node | of_sc | ALL(L_ACQUIRE) | ALL(L_RELEASE), *l))
+                *l = letter(kind_of(*l), node[argument(*l)]);
+        }
+    }
+    qsort(to->threads, to->n_threads, sizeof to->threads[0], by_bytes);
+}
+
+struct renaming {
+    const struct client_word *client;
+    unsigned node[MAX_CLIENT_NODES], loc[MAX_CLIENT_LOCS];
+    bool least;
+};
+
+static void rename_locs(struct renaming *r, unsigned from, unsigned used)
+{
+    const struct family *f = r->client->family;
+    if (!r->least)
+        return;
+    if (from == n_locs(f) || from == MAX_CLIENT_LOCS) {
+        struct client_word other;
+        rename_client(r->client, r->node, r->loc, &other);
+        r->least = memcmp(other.threads, r->client->threads, sizeof other.threads) >= 0;
+        return;
+    }
+    for (unsigned to = 0; to < n_locs(f); to++)
+        if (!(used >> to & 1) && home(f, to) == r->node[home(f, from)]) {
+            r->loc[from] = to;
+            rename_locs(r, from + 1, used | 1u << to);
+        }
+}
+
+/* Objects live on the nodes of their numbers: nodes without one, or all sc locations, may be exchanged. */
+static void rename_nodes(struct renaming *r, unsigned from, unsigned used)
+{
+    const struct family *f = r->client->family;
+    if (from == f->nodes || from == MAX_CLIENT_NODES) {
+        rename_locs(r, 0, 0);
+        return;
+    }
+    for (unsigned to = 0; to < f->nodes; to++)
+        if (!(used >> to & 1) && (from < f->objects) == (to < f->objects)) {
+            r->node[from] = to;
+            rename_nodes(r, from + 1, used | 1u << to);
+        }
+}
+
+static bool is_least(const struct client_word *client)
+{
+    struct renaming r = {.client = client, .least = true};
+    rename_nodes(&r, 0, 0);
+    return r.least;
+}
+
+static void keep_client(struct clients *c, const struct family *f, const struct word *const *words)
+{
+    struct client_word client;
+    memset(&client, 0, sizeof client);
+    client.family = f;
+    client.n_threads = (uint8_t)f->threads;
+    for (unsigned t = 0; t < f->threads; t++) {
+        client.threads[t][0] = words[t]->node;
+        client.threads[t][1] = words[t]->n;
+        memcpy(&client.threads[t][2], words[t]->at, words[t]->n);
+        client.letters = (uint8_t)(client.letters + words[t]->letters);
+    }
+    qsort(client.threads, client.n_threads, sizeof client.threads[0], by_bytes);
+    if (!is_shared(&client) || !calls_library(c->library, &client) || (f->sections && !is_locked(&client, f->objects)) || !is_least(&client))
+        return;
+    if (c->n == c->capacity) {
+        c->capacity = c->capacity ? 2 * c->capacity : 256;
+        c->all = xrealloc(c->all, c->capacity * sizeof *c->all);
+    }
+    c->all[c->n++] = client;
+}
+
+static void combine(struct clients *c, const struct family *f, const struct word **words, unsigned t,
+                    size_t from, unsigned letters)
+{
+    if (t == f->threads || t == MAX_CLIENT_THREADS) {
+        keep_client(c, f, words);
+        return;
+    }
+    for (size_t i = from; i < c->n_words; i++)
+        if (letters + c->words[i].letters <= f->letters) {
+            words[t] = &c->words[i];
+            combine(c, f, words, t + 1, i, letters + c->words[i].letters);
+        }
+}
+
+static void add_family(struct clients *c, const struct family *f)
+{
+    c->n_words = 0;
+    for (unsigned node = 0; node < f->nodes; node++) {
+        struct spelling s = {.clients = c, .family = f, .word = {.node = (uint8_t)node}, .holds = -1};
+        spell(&s);
+    }
+    const struct word *words[MAX_CLIENT_THREADS];
+    combine(c, f, words, 0, 0, 0);
+}
+
+/* --- the bounds --- */
+
+#define WAIT_LETTERS                                                                                         \
+    (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) |     \
+     ALL(L_PRIVATE) | ALL(L_MFENCE) | ALL(L_WAIT) | ALL(L_RFENCE))
+#define LOCK_LETTERS                                                                                         \
+    (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) | ALL(L_PRIVATE) |      \
+     ALL(L_WAIT) | ALL(L_RFENCE) | ALL(L_GFENCE))
+#define SV_LETTERS                                                                                           \
+    (ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_SV_WAIT) | ALL(L_GFENCE) | ALL(L_LOAD) |         \
+     ALL(L_STORE) | ALL(L_PUT))
+#define SC_LETTERS                                                                                           \
+    (ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA) | ALL(L_LOAD) | ALL(L_STORE) |          \
+     ALL(L_PUT) | ALL(L_GFENCE))
+#define END {0}
+
+/* nodes, threads, letters, in one thread, of those outside, homes, alphabet, sections, objects */
+static const struct family families[N_LIBRARIES][3][5] = {
+    [LIB_WAIT] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0}, END},
+                  {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0}, {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0}, END},
+                  {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0}, {3, 3, 4, 2, 0, "01", WAIT_LETTERS, 0, 0}, END}},
+    [LIB_SV] = {{{2, 2, 4, 3, 0, "0", SV_LETTERS, 0, 0}, END},
+                {{2, 2, 5, 4, 0, "0", SV_LETTERS, 0, 0}, {3, 3, 4, 2, 0, "", SV_LETTERS, 0, 0}, END},
+                {{2, 2, 6, 4, 0, "01", SV_LETTERS, 0, 0}, {3, 3, 5, 3, 0, "0", SV_LETTERS, 0, 0}, END}},
+    [LIB_WLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1}, END},
+                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1}, {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1}, END},
+                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1}, {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1}, END}},
+    [LIB_SLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1}, END},
+                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1}, {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1}, END},
+                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1}, {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1}, END}},
+    [LIB_NLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1}, {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2}, END},
+                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1},
+                    {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1},
+                    {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2},
+                    END},
+                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1},
+                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1},
+                    {2, 2, 3, 2, 0, "01", LOCK_LETTERS, 2, 2},
+                    END}},
+    [LIB_SC] = {{{2, 2, 3, 2, 0, "0", SC_LETTERS, 0, 2}, END},
+                {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2}, {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 2}, END},
+                {{2, 2, 5, 3, 0, "01", SC_LETTERS, 0, 2}, {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 2}, END}},
+    [LIB_OBJECT] = {{{2, 2, 2, 1, 0, "", SC_LETTERS, 0, 1}, END},
+                    {{2, 2, 3, 2, 0, "", SC_LETTERS, 0, 2}, {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 1}, END},
+                    {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2}, {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1}, END}},
+};
+
+static int by_size(const void *a, const void *b)
+{
+    const struct client_word *x = a, *y = b;
+    if (x->letters != y->letters)
+        return x->letters < y->letters ? -1 : 1;
+    if (x->n_threads != y->n_threads)
+        return x->n_threads < y->n_threads ? -1 : 1;
+    if (x->family != y->family)
+        return x->family < y->family ? -1 : 1;
+    return memcmp(x->threads, y->threads, sizeof x->threads);
+}
+
+struct clients *clients_new(enum library library, enum bound bound)
+{
+    struct clients *c = xcalloc(1, sizeof *c);
+    c->library = library;
+    c->families = families[library][bound];
+    for (const struct family *f = c->families; f->nodes; f++)
+        add_family(c, f);
+    if (c->n)
+        qsort(c->all, c->n, sizeof *c->all, by_size);
+    free(c->words);
+    c->words = NULL;
+    return c;
+}
+
+void clients_free(struct clients *c)
+{
+    free(c->all);
+    free(c);
+}
+
+size_t clients_count(const struct clients *c)
+{
+    return c->n;
+}
+
+unsigned clients_threads(const struct clients *c, size_t i)
+{
+    return c->all[i].n_threads;
+}
+
+/* --- as text --- */
+
+static const char *const loc_names[] = {"x", "y", "z", "w"}, *const object_names[] = {"l", "m", "n"},
+                         *const sc_names[] = {"v", "u", "t"};
+
+struct writer {
+    FILE *out;
+    const struct client_word *client;
+    unsigned t, regs, written;
+};
+
+static unsigned fresh_value(struct writer *w)
+{
+    return 1 + w->t + MAX_CLIENT_THREADS * w->written++;
+}
+
+static void write_remote(struct writer *w, uint8_t l)
+{
+    unsigned v = in(writes, l) && kind_of(l) != L_PUT_FROM ? fresh_value(w) : 0;
+    const char *x = loc_names[argument(l)];
+    switch ((enum letter_kind)kind_of(l)) {
+    case L_PUT:
+        fprintf(w->out, "put(%s, %u, d);", x, v);
+        break;
+    case L_PUT_FROM:
+        fprintf(w->out, "put(%s, p%u, d);", x, w->t);
+        break;
+    case L_GET:
+        fprintf(w->out, "get(p%u, %s, d);", w->t, x);
+        break;
+    case L_RFAA:
+        fprintf(w->out, "rfaa(p%u, %s, %u, d);", w->t, x, v);
+        break;
+    default:
+        fprintf(w->out, "rcas(p%u, %s, 0, %u, d);", w->t, x, v);
+        break;
+    }
+}
+
+static void write_library(struct writer *w, uint8_t l)
+{
+    bool valued = in(ALL(L_SV_WRITE) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA), l);
+    unsigned v = valued ? fresh_value(w) : 0, arg = argument(l);
+    switch ((enum letter_kind)kind_of(l)) {
+    case L_ACQUIRE:
+        fprintf(w->out, "acquire(%s);", object_names[arg]);
+        break;
+    case L_RELEASE:
+        fprintf(w->out, "release(%s);", object_names[arg]);
+        break;
+    case L_SV_READ:
+        fprintf(w->out, "r%u = s;", w->regs++);
+        break;
+    case L_SV_WRITE:
+        fprintf(w->out, "s = %u;", v);
+        break;
+    case L_BCAST:
+        fprintf(w->out, "bcast(s, {%u}, e);", arg);
+        break;
+    case L_SV_WAIT:
+        fprintf(w->out, "sv_wait(e);");
+        break;
+    case L_SC_READ:
+        fprintf(w->out, "r%u = sc_read(%s);", w->regs++, sc_names[arg]);
+        break;
+    case L_SC_WRITE:
+        fprintf(w->out, "sc_write(%s, %u);", sc_names[arg], v);
+        break;
+    case L_SC_CAS:
+        fprintf(w->out, "r%u = sc_cas(%s, 0, %u);", w->regs++, sc_names[arg], v);
+        break;
+    default:
+        fprintf(w->out, "r%u = sc_faa(%s, %u);", w->regs++, sc_names[arg], v);
+        break;
+    }
+}
+
+static void write_letter(struct writer *w, uint8_t l)
+{
+    unsigned arg = argument(l);
+    switch ((enum letter_kind)kind_of(l)) {
+    case L_LOAD:
+        fprintf(w->out, "r%u = %s;", w->regs++, loc_names[arg]);
+        break;
+    case L_STORE:
+        fprintf(w->out, "%s = %u;", loc_names[arg], fresh_value(w));
+        break;
+    case L_PRIVATE:
+        fprintf(w->out, "r%u = p%u;", w->regs++, w->t);
+        break;
+    case L_MFENCE:
+        fprintf(w->out, "mfence();");
+        break;
+    case L_WAIT:
+        fprintf(w->out, "wait(d);");
+        break;
+    case L_RFENCE:
+        fprintf(w->out, "rfence(%u);", arg);
+        break;
+    case L_GFENCE:
+        fprintf(w->out, "gfence({%u});", arg);
+        break;
+    default:
+        if (in(remote, l))
+            write_remote(w, l);
+        else
+            write_library(w, l);
+        break;
+    }
+}
+
+static bool uses(const struct client_word *client, unsigned t, uint32_t kinds, int arg)
+{
+    for (unsigned i = 0; i < client->threads[t][1]; i++) {
+        uint8_t l = client->threads[t][2 + i];
+        if (in(kinds, l) && (arg < 0 || argument(l) == (unsigned)arg))
+            return true;
+    }
+    return false;
+}
+
+static bool anyone_uses(const struct client_word *client, uint32_t kinds, int arg)
+{
+    for (unsigned t = 0; t < client->n_threads; t++)
+        if (uses(client, t, kinds, arg))
+            return true;
+    return false;
+}
+
+static void write_node(struct writer *w, unsigned node)
+{
+    const struct client_word *client = w->client;
+    const char *before = "";
+    char text[64] = "";
+    size_t length = 0;
+    for (unsigned loc = 0; loc < n_locs(client->family); loc++)
+        if (home(client->family, loc) == node && anyone_uses(client, of_location, (int)loc)) {
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", before, loc_names[loc]);
+            before = ", ";
+        }
+    for (unsigned t = 0; t < client->n_threads; t++)
+        if (client->threads[t][0] == node &&
+            uses(client, t, to_private | ALL(L_PRIVATE) | ALL(L_PUT_FROM), -1)) {
+            length += (size_t)snprintf(text + length, sizeof text - length, "%sp%u", before, t);
+            before = ", ";
+        }
+    if (length)
+        fprintf(w->out, " node %u: %s;", node, text);
+}
+
+const char *clients_text(struct arena *arena, const struct clients *c, size_t i)
+{
+    static const char *const lock_kinds[] = {[LIB_WLOCK] = "wlock", [LIB_SLOCK] = "slock", [LIB_NLOCK] = "nlock"};
+    const struct client_word *client = &c->all[i];
+    const struct family *f = client->family;
+    char *text = NULL;
+    size_t size = 0;
+    struct writer w = {.out = open_memstream(&text, &size), .client = client};
+    if (!w.out)
+        out_of_memory();
+    fprintf(w.out, "RDMA_WAIT %s-%zu\n{ nodes %u;", library_names[c->library], i, f->nodes);
+    for (unsigned n = 0; n < f->nodes; n++)
+        write_node(&w, n);
+    if (anyone_uses(client, of_sv, -1))
+        fprintf(w.out, " shared s;");
+    for (unsigned object = 0; object < f->objects; object++)
+        if (f->sections)
+            fprintf(w.out, " %s %s on %u;", lock_kinds[c->library], object_names[object], object);
+        else if (anyone_uses(client, of_sc, (int)object))
+            fprintf(w.out, " sc %s on %u;", sc_names[object], object);
+    fprintf(w.out, " }\n");
+    for (w.t = 0; w.t < client->n_threads; w.t++) {
+        w.regs = w.written = 0;
+        fprintf(w.out, "P%u on %u {", w.t, client->threads[w.t][0]);
+        for (unsigned k = 0; k < client->threads[w.t][1]; k++) {
+            fputc(' ', w.out);
+            write_letter(&w, client->threads[w.t][2 + k]);
+        }
+        fprintf(w.out, " }\n");
+    }
+    fprintf(w.out, "exists (true)\n");
+    fclose(w.out);
+    const char *copy = arena_strndup(arena, text, size);
+    free(text);
+    return copy;
+}
+
+struct lm_test *clients_test(struct arena *arena, const struct clients *c, size_t i)
+{
+    const char *text = clients_text(arena, c, i);
+    return lm_parse_text(arena, library_names[c->library], text, strlen(text)).test;
+}
+
+const char *clients_bound(struct arena *arena, enum library library, enum bound bound)
+{
+    const char *text = "";
+    for (const struct family *f = families[library][bound]; f->nodes; f++) {
+        text = arena_printf(arena, "%s%s%u threads on %u nodes, at most %u statements, %u in one thread", text,
+                            *text ? "; " : "", f->threads, f->nodes, f->letters, f->one);
+        if (f->sections)
+            text = arena_printf(arena, "%s, %u outside its critical sections (at most %u)", text, f->outside,
+                                f->sections);
+    }
+    return text;
+}

@@ -1,0 +1,58 @@
+/* See source_line.h; libdw reads the debug information. */
+#include "verify/source_line.h"
+
+#include "base/arena.h"
+
+#include <elfutils/libdwfl.h>
+#include <string.h>
+#include <unistd.h>
+
+struct source_lines {
+    struct arena *arena;
+    Dwfl *dwfl;
+};
+
+struct source_lines *source_lines_new(struct arena *arena)
+{
+    static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
+                                             .find_debuginfo = dwfl_standard_find_debuginfo};
+    struct source_lines *lines = ARENA_NEW(arena, struct source_lines);
+    lines->arena = arena;
+    lines->dwfl = dwfl_begin(&callbacks);
+    if (lines->dwfl &&
+        (dwfl_linux_proc_report(lines->dwfl, getpid()) != 0 || dwfl_report_end(lines->dwfl, NULL, NULL) != 0)) {
+        dwfl_end(lines->dwfl);
+        lines->dwfl = NULL;
+    }
+    return lines;
+}
+
+void source_lines_free(struct source_lines *lines)
+{
+    if (lines->dwfl)
+        dwfl_end(lines->dwfl);
+}
+
+static const char *copy(struct source_lines *lines, const char *text)
+{
+    return text ? arena_strdup(lines->arena, text) : NULL;
+}
+
+struct source_line source_line_of_call(struct source_lines *lines, const void *return_address)
+{
+    struct source_line result = {0};
+    Dwarf_Addr address = (Dwarf_Addr)(uintptr_t)return_address - 1;
+    Dwfl_Module *module = lines->dwfl ? dwfl_addrmodule(lines->dwfl, address) : NULL;
+    if (!module)
+        return result;
+    result.function = copy(lines, dwfl_module_addrname(module, address));
+    Dwfl_Line *line = dwfl_module_getsrc(module, address);
+    int number = 0;
+    const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+    if (file) {
+        const char *slash = strrchr(file, '/');
+        result.file = copy(lines, slash ? slash + 1 : file);
+        result.line = (unsigned)number;
+    }
+    return result;
+}

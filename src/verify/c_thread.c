@@ -308,8 +308,7 @@ static uint32_t new_point(struct c_thread *thread, struct point *point, const st
     keep_state(thread, kept, snapshot);
     kept->meta = thread->meta;
     kept->op.where = number;
-    bool known = feet_cover(thread, &kept->meta, &kept->op);
-    kept->generation = thread->program->generation + !known;
+    kept->generation = feet_cover(thread, &kept->meta, &kept->op);
     if (thread->failure.message)
         note_failure(thread, number);
     return number;

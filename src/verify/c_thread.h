@@ -15,10 +15,16 @@ struct foot {
     uint64_t nic_nodes, put_nodes, rmw_nodes;
 };
 
+/* One that is known, and the freeze from which on all of it is. */
+struct known_foot {
+    struct foot foot;
+    unsigned generation;
+};
+
 /* By statement and number of the operation in it. */
 struct feet {
     unsigned n[C_MAX_STATEMENTS];
-    struct foot *foot[C_MAX_STATEMENTS];
+    struct known_foot *foot[C_MAX_STATEMENTS];
     /* Once frozen: what may follow, this operation included; one more than n for each statement. */
     struct future *future[C_MAX_STATEMENTS];
 };
@@ -106,8 +112,8 @@ void c_thread_begin(struct c_thread *);              /* runs it up to its first 
 void c_thread_free(struct c_thread *);
 uint32_t c_thread_after(struct c_thread *, uint32_t point, uint64_t result);
 
-/* feet.c: whether the operation is known to be among what its number in the statement may do; adds it. */
-bool feet_cover(struct c_thread *, const struct meta *, const struct op *);
+/* feet.c: adds the operation to what its number in the statement may do; from which freeze on that is known. */
+unsigned feet_cover(struct c_thread *, const struct meta *, const struct op *);
 void feet_freeze(struct c_program *);
 void feet_free(struct feet *);
 

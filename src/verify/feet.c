@@ -64,22 +64,21 @@ static bool join(struct foot *a, const struct foot *b)
     return new != 0;
 }
 
-bool feet_cover(struct c_thread *thread, const struct meta *meta, const struct op *op)
+unsigned feet_cover(struct c_thread *thread, const struct meta *meta, const struct op *op)
 {
     struct feet *feet = &thread->feet;
     unsigned s = meta->statement, have = feet->n[s];
-    bool known = true;
     if (meta->number >= have) {
         feet->n[s] = meta->number + 1u;
         feet->foot[s] = xrealloc(feet->foot[s], feet->n[s] * sizeof *feet->foot[s]);
         memset(feet->foot[s] + have, 0, (feet->n[s] - have) * sizeof *feet->foot[s]);
-        known = false;
     }
     struct foot foot;
     foot_of(op, &foot);
-    if (join(&feet->foot[s][meta->number], &foot))
-        known = false;
-    return known;
+    struct known_foot *known = &feet->foot[s][meta->number];
+    if (join(&known->foot, &foot) || meta->number >= have)
+        known->generation = thread->program->generation + 1;
+    return known->generation;
 }
 
 /* --- freezing --- */
@@ -109,7 +108,7 @@ static void freeze_thread(struct c_program *program, struct c_thread *thread, st
         future_of(program, all, &feet->future[s][feet->n[s]]);
         for (unsigned i = feet->n[s]; i-- > 0;) {
             /* An operation of no known kind so far shares the future of the next one. */
-            if (join(all, &feet->foot[s][i]))
+            if (join(all, &feet->foot[s][i].foot))
                 future_of(program, all, &feet->future[s][i]);
             else
                 feet->future[s][i] = feet->future[s][i + 1];

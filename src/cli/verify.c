@@ -260,15 +260,16 @@ static void print_row(const struct verification *v, const struct totals *totals)
     size_t done = v->n - totals->fates[NOT_DONE];
     int length;
     if (v->options->json)
-        length = snprintf(text, sizeof text,
-                          "{\"library\":\"%s\",\"over\":\"%s\",\"clients\":%zu,\"three_threads\":%zu,\"done\":%zu,"
-                          "\"unknown\":%zu,\"states\":%" PRIuFAST64 ",\"seconds\":%.3f,\"verdict\":\"%s\"}\n",
-                          library_names[v->library], library_over[v->library], v->n, totals->threads3, done,
-                          totals->fates[DONE_UNKNOWN], atomic_load(&v->states), v->seconds, verdict_of(totals));
+        length =
+            snprintf(text, sizeof text,
+                     "{\"library\":\"%s\",\"over\":\"%s\",\"clients\":%zu,\"three_threads\":%zu,\"done\":%zu,"
+                     "\"unknown\":%zu,\"states\":%" PRIuFAST64 ",\"seconds\":%.3f,\"verdict\":\"%s\"}\n",
+                     library_names[v->library], library_over[v->library], v->n, totals->threads3, done,
+                     totals->fates[DONE_UNKNOWN], atomic_load(&v->states), v->seconds, verdict_of(totals));
     else
-        length = snprintf(text, sizeof text, "%-8s %-10s %8zu %12" PRIuFAST64 " %8.1f  %s", library_names[v->library],
-                          library_over[v->library], done, atomic_load(&v->states), v->seconds,
-                          verdict_of(totals));
+        length = snprintf(text, sizeof text, "%-8s %-10s %8zu %12" PRIuFAST64 " %8.1f  %s",
+                          library_names[v->library], library_over[v->library], done, atomic_load(&v->states),
+                          v->seconds, verdict_of(totals));
     output(text, (size_t)length);
     if (v->options->json)
         return;
@@ -380,7 +381,8 @@ static const char description[] =
 
 int verify_main(int argc, char **argv)
 {
-    static const struct argp argp = {option_table, parse_option, "[LIBRARY...]", description, NULL, NULL, NULL};
+    static const struct argp argp = {option_table, parse_option, "[LIBRARY...]", description, NULL,
+                                     NULL,         NULL};
     static const char header[] = "Library  Over        Clients       States  Seconds  Verdict\n";
     struct options options = {.bound = BOUND_DEFAULT, .timeout = 60, .jobs = cpu_count()};
     argp_parse(&argp, argc, argv, 0, NULL, &options);

@@ -55,8 +55,11 @@ static uint64_t ask(struct op op)
 
 static uint64_t ask_cpu(enum op_kind kind, const uint64_t *word, uint64_t e, uint64_t v)
 {
-    return ask((struct op){
-        .kind = (uint8_t)kind, .loc = word ? local_word(word) : PROG_NO_LOC, .local = PROG_NO_LOC, .e = e, .v = v});
+    return ask((struct op){.kind = (uint8_t)kind,
+                           .loc = word ? local_word(word) : PROG_NO_LOC,
+                           .local = PROG_NO_LOC,
+                           .e = e,
+                           .v = v});
 }
 
 /* --- the CPU's accesses (remora/wait.h) --- */
@@ -121,9 +124,9 @@ void rem_plain_out(rem_thread *thread, void *memory, size_t size)
 
 static const unsigned awake;
 
-static const unsigned char op_of[] = {[FABRIC_PUT] = OP_PUT,   [FABRIC_PUT_VALUE] = OP_PUT,
-                                      [FABRIC_GET] = OP_GET,   [FABRIC_RCAS] = OP_RCAS,
-                                      [FABRIC_RFAA] = OP_RFAA, [FABRIC_RFENCE] = OP_RFENCE};
+static const unsigned char op_of[] = {
+    [FABRIC_PUT] = OP_PUT,   [FABRIC_PUT_VALUE] = OP_PUT, [FABRIC_GET] = OP_GET,
+    [FABRIC_RCAS] = OP_RCAS, [FABRIC_RFAA] = OP_RFAA,     [FABRIC_RFENCE] = OP_RFENCE};
 
 static size_t size_of(const struct fabric_op *op)
 {

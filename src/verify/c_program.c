@@ -151,8 +151,8 @@ unsigned c_program_location(struct c_program *program, unsigned node, size_t off
 unsigned c_program_word(struct c_program *program, unsigned node, const void *pointer)
 {
     const struct world *world = &program->threads[0].world;
-    return c_program_location(
-        program, node, (size_t)((const char *)pointer - (world->heaps + node * world->shape->heap)));
+    return c_program_location(program, node,
+                              (size_t)((const char *)pointer - (world->heaps + node * world->shape->heap)));
 }
 
 void c_program_place(const struct c_program *program, unsigned loc, unsigned *node, size_t *offset)

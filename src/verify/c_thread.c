@@ -74,10 +74,10 @@ void c_program_statement(struct world *world, unsigned statement)
 {
     (void)world;
     struct meta *meta = &running()->meta;
-    *meta = (struct meta){
-        .statement = (uint16_t)(statement < C_MAX_STATEMENTS ? statement : C_MAX_STATEMENTS - 1),
-        .number = statement < C_MAX_STATEMENTS ? 0 : meta->number,
-        .rcas_result = PROG_NO_LOC};
+    *meta = (struct meta){.statement =
+                              (uint16_t)(statement < C_MAX_STATEMENTS ? statement : C_MAX_STATEMENTS - 1),
+                          .number = statement < C_MAX_STATEMENTS ? 0 : meta->number,
+                          .rcas_result = PROG_NO_LOC};
 }
 
 uint64_t c_program_ask(struct world *world, const struct op *op)
@@ -255,7 +255,7 @@ static uint32_t last_point(struct c_thread *thread, struct point *point)
     unsigned n = thread->program->code.n_regs[thread->index];
     hash_into(point, thread->regs, end ? n * sizeof *thread->regs : 0);
     uint32_t number = intern(thread, point, &new);
-    if (new && end) {
+    if (new &&end) {
         uint64_t *regs = ARENA_ARRAY(thread->program->arena, uint64_t, n + 1u);
         memcpy(regs, thread->regs, n * sizeof *regs);
         thread->points[number].regs = regs;
@@ -266,7 +266,8 @@ static uint32_t last_point(struct c_thread *thread, struct point *point)
 static void keep_state(struct c_thread *thread, struct point *point, const struct snapshot *snapshot)
 {
     point->image_size = (uint32_t)coroutine_live(&thread->coroutine);
-    size_t offsets = (snapshot->n * sizeof(uint32_t) + 7) & ~(size_t)7, values = snapshot->n * sizeof(uint64_t);
+    size_t offsets = (snapshot->n * sizeof(uint32_t) + 7) & ~(size_t)7,
+           values = snapshot->n * sizeof(uint64_t);
     char *memory = xmalloc(point->image_size + offsets + values);
     point->image = memory;
     coroutine_save(&thread->coroutine, memory);
@@ -282,7 +283,8 @@ static uint32_t halted(struct c_thread *thread, struct point *point)
     struct c_program *program = thread->program;
     if (thread->faulted && !program->fault)
         program->fault = thread->faulted;
-    point->op = (struct op){.kind = thread->ended ? OP_END : OP_DROP, .loc = PROG_NO_LOC, .local = PROG_NO_LOC};
+    point->op =
+        (struct op){.kind = thread->ended ? OP_END : OP_DROP, .loc = PROG_NO_LOC, .local = PROG_NO_LOC};
     return last_point(thread, point);
 }
 
@@ -418,14 +420,11 @@ static bool set_up(struct c_program *program, struct c_thread *thread)
 void c_thread_start(struct c_program *program, unsigned t)
 {
     struct c_thread *thread = &program->threads[t];
-    *thread = (struct c_thread){.model = {.ask = ask,
-                                          .locate = locate,
-                                          .wait = wait_step,
-                                          .wait_end = wait_end,
-                                          .fault = fault},
-                                .program = program,
-                                .index = t,
-                                .meta = {.rcas_result = PROG_NO_LOC}};
+    *thread = (struct c_thread){
+        .model = {.ask = ask, .locate = locate, .wait = wait_step, .wait_end = wait_end, .fault = fault},
+        .program = program,
+        .index = t,
+        .meta = {.rcas_result = PROG_NO_LOC}};
     if (!set_up(program, thread))
         program->fault = "a thread could not be attached";
     coroutine_new(&thread->coroutine, STACK);

@@ -35,8 +35,8 @@ struct meta {
     bool spinning, effects;     /* in an iteration of a waiting loop; and it has done something others see */
     uint8_t rounds;
     const void *loop;
-    uint64_t loop_state;                /* of the C code, where the iteration began */
-    uint16_t rcas_result;               /* a remote CAS of the iteration, and what it expects */
+    uint64_t loop_state;  /* of the C code, where the iteration began */
+    uint16_t rcas_result; /* a remote CAS of the iteration, and what it expects */
     uint64_t rcas_expects;
 };
 

@@ -212,11 +212,11 @@ static int access_word(void *copy, void *argument)
 static void run_sc(const struct actor *a, const struct lm_stmt *s)
 {
     union object *o = own(a, s->decl);
-    struct access access = {
-        s->kind, s->e ? value(a, s->e) : 0, s->v ? value(a, s->v) : 0, 0};
+    struct access access = {s->kind, s->e ? value(a, s->e) : 0, s->v ? value(a, s->v) : 0, 0};
     if (a->client->sc_as == SC_AS_OBJECT)
-        check(a, s, rem_object_call_parts(a->thread, &o->object, access_word, &access, &(struct rem_part){0, sizeof(uint64_t)},
-                                       1));
+        check(a, s,
+              rem_object_call_parts(a->thread, &o->object, access_word, &access,
+                                    &(struct rem_part){0, sizeof(uint64_t)}, 1));
     else if (s->kind == LM_SC_READ)
         check(a, s, rem_sc_read(a->thread, &o->sc, 0, &access.old));
     else if (s->kind == LM_SC_WRITE)
@@ -231,15 +231,14 @@ static void run_sc(const struct actor *a, const struct lm_stmt *s)
 
 static void await(const struct actor *a, const struct lm_stmt *s)
 {
-    const uint64_t *word =
-        s->decl->kind == LM_SHARED ? own(a, s->decl)->sv.word : own(a, s->decl)->word;
+    const uint64_t *word = s->decl->kind == LM_SHARED ? own(a, s->decl)->sv.word : own(a, s->decl)->word;
     const struct rem_node *node = &a->world->nodes[a->node];
-    struct op op = {
-        .kind = OP_AWAIT,
-        .cmp = (uint8_t)(s->cmp - LM_EQ),
-        .loc = (uint16_t)c_program_location(a->client->program, a->node, (size_t)((const char *)word - node->home)),
-        .local = PROG_NO_LOC,
-        .v = value(a, s->e)};
+    struct op op = {.kind = OP_AWAIT,
+                    .cmp = (uint8_t)(s->cmp - LM_EQ),
+                    .loc = (uint16_t)c_program_location(a->client->program, a->node,
+                                                        (size_t)((const char *)word - node->home)),
+                    .local = PROG_NO_LOC,
+                    .v = value(a, s->e)};
     c_program_ask(a->world, &op);
 }
 
@@ -316,11 +315,8 @@ static void run(void *context, struct world *world, unsigned t, uint64_t *regs)
 {
     const struct client *client = context;
     const struct lm_thread *thread = &client->test->threads[t];
-    struct actor actor = {.client = client,
-                          .world = world,
-                          .thread = &world->threads[t],
-                          .node = thread->node,
-                          .regs = regs};
+    struct actor actor = {
+        .client = client, .world = world, .thread = &world->threads[t], .node = thread->node, .regs = regs};
     for (unsigned r = 0; thread->reg_init && r < thread->n_regs; r++)
         regs[r] = thread->reg_init[r];
     unsigned number = 0;

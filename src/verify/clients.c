@@ -52,8 +52,8 @@ enum letter_kind {
 #define ALL(kind) (UINT32_C(1) << (kind))
 
 /* Letters over a location, over a node, over a lock or an sc location. */
-static const uint32_t of_location = ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) |
-                                    ALL(L_RFAA) | ALL(L_RCAS);
+static const uint32_t of_location =
+    ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS);
 static const uint32_t of_node = ALL(L_RFENCE) | ALL(L_GFENCE) | ALL(L_BCAST);
 static const uint32_t of_sc = ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA);
 static const uint32_t of_sv = ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST);
@@ -75,6 +75,7 @@ struct family {
     uint32_t alphabet;
     unsigned sections; /* locks: the most critical sections of one thread, on different locks */
     unsigned objects;  /* locks or sc locations; number i lives on node i */
+    unsigned works;    /* work ids; a thread's operations take them by turns. 0 and 1 mean one */
 };
 
 struct client_word {
@@ -133,25 +134,32 @@ static bool goes_to(const struct family *family, uint8_t l, unsigned node)
 
 /* --- words --- */
 
+/* The work id of the remote operation at this place of a word. */
+static unsigned work_of(const struct family *family, const uint8_t *letters, unsigned place)
+{
+    unsigned before = 0;
+    for (unsigned i = 0; i < place; i++)
+        before += in(remote, letters[i]);
+    return family->works > 1 ? before % family->works : 0;
+}
+
 /* Whether the letter makes sense behind what the word has so far. */
 static bool makes_sense(const struct family *family, const struct word *w, uint8_t l)
 {
     unsigned k = kind_of(l);
-    bool needed = k == L_PRIVATE || k == L_WAIT || k == L_RFENCE || k == L_GFENCE || k == L_SV_WAIT ||
-                  k == L_PUT_FROM;
+    bool needed =
+        k == L_PRIVATE || k == L_WAIT || k == L_RFENCE || k == L_GFENCE || k == L_SV_WAIT || k == L_PUT_FROM;
     if (!needed)
         return true;
     for (unsigned i = w->n; i-- > 0;) {
         uint8_t before = w->at[i];
-        if (k == L_PRIVATE ? in(to_private, before)
+        if (k == L_PRIVATE    ? in(to_private, before)
             : k == L_PUT_FROM ? in(to_private, before)
-            : k == L_WAIT   ? in(remote, before)
-            : k == L_SV_WAIT ? kind_of(before) == L_BCAST
-                            : goes_to(family, before, argument(l)))
+            : k == L_WAIT     ? in(remote, before) && work_of(family, w->at, i) == argument(l)
+            : k == L_SV_WAIT  ? kind_of(before) == L_BCAST
+                              : goes_to(family, before, argument(l)))
             return true;
         if (before == l && k != L_PUT_FROM)
-            return false;
-        if (k == L_WAIT && kind_of(before) == L_WAIT)
             return false;
     }
     return false;
@@ -257,6 +265,9 @@ static void spell(struct spelling *s)
         } else if (of_sc >> k & 1) {
             for (unsigned object = 0; object < f->objects; object++)
                 spell_letter(s, k, object);
+        } else if (k == L_WAIT) {
+            for (unsigned work = 0; work < (f->works > 1 ? f->works : 1); work++)
+                spell_letter(s, k, work);
         } else {
             spell_letter(s, k, 0);
         }
@@ -280,7 +291,8 @@ static bool is_shared(const struct client_word *c)
                 named[what]++;
                 by[what] = t + 1;
             }
-            written[what] |= in(writes | ALL(L_SV_WRITE) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA), l);
+            written[what] |=
+                in(writes | ALL(L_SV_WRITE) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA), l);
         }
     bool any = false;
     for (unsigned what = 0; what <= 16; what++) {
@@ -405,7 +417,8 @@ static void keep_client(struct clients *c, const struct family *f, const struct 
         client.letters = (uint8_t)(client.letters + words[t]->letters);
     }
     qsort(client.threads, client.n_threads, sizeof client.threads[0], by_bytes);
-    if (!is_shared(&client) || !calls_library(c->library, &client) || (f->sections && !is_locked(&client, f->objects)) || !is_least(&client))
+    if (!is_shared(&client) || !calls_library(c->library, &client) ||
+        (f->sections && !is_locked(&client, f->objects)) || !is_least(&client))
         return;
     if (c->n == c->capacity) {
         c->capacity = c->capacity ? 2 * c->capacity : 256;
@@ -442,48 +455,61 @@ static void add_family(struct clients *c, const struct family *f)
 /* --- the bounds --- */
 
 #define WAIT_LETTERS                                                                                         \
-    (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) |     \
+    (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) |    \
      ALL(L_PRIVATE) | ALL(L_MFENCE) | ALL(L_WAIT) | ALL(L_RFENCE))
 #define LOCK_LETTERS                                                                                         \
-    (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) | ALL(L_PRIVATE) |      \
+    (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) | ALL(L_PRIVATE) |     \
      ALL(L_WAIT) | ALL(L_RFENCE) | ALL(L_GFENCE))
 #define SV_LETTERS                                                                                           \
-    (ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_SV_WAIT) | ALL(L_GFENCE) | ALL(L_LOAD) |         \
+    (ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_SV_WAIT) | ALL(L_GFENCE) | ALL(L_LOAD) |        \
      ALL(L_STORE) | ALL(L_PUT))
 #define SC_LETTERS                                                                                           \
-    (ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA) | ALL(L_LOAD) | ALL(L_STORE) |          \
+    (ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA) | ALL(L_LOAD) | ALL(L_STORE) |         \
      ALL(L_PUT) | ALL(L_GFENCE))
-#define END {0}
+#define END                                                                                                  \
+    {                                                                                                        \
+        0                                                                                                    \
+    }
 
-/* nodes, threads, letters, in one thread, of those outside, homes, alphabet, sections, objects */
+/* nodes, threads, letters, in one thread, of those outside, homes, alphabet, sections, objects, work ids */
 static const struct family families[N_LIBRARIES][3][5] = {
-    [LIB_WAIT] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0}, END},
-                  {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0}, {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0}, END},
-                  {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0}, {3, 3, 4, 2, 0, "01", WAIT_LETTERS, 0, 0}, END}},
-    [LIB_SV] = {{{2, 2, 4, 3, 0, "0", SV_LETTERS, 0, 0}, END},
-                {{2, 2, 5, 4, 0, "0", SV_LETTERS, 0, 0}, {3, 3, 4, 2, 0, "", SV_LETTERS, 0, 0}, END},
-                {{2, 2, 6, 4, 0, "01", SV_LETTERS, 0, 0}, {3, 3, 5, 3, 0, "0", SV_LETTERS, 0, 0}, END}},
-    [LIB_WLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1}, END},
-                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1}, {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1}, END},
-                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1}, {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1}, END}},
-    [LIB_SLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1}, END},
-                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1}, {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1}, END},
-                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1}, {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1}, END}},
-    [LIB_NLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1}, {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2}, END},
-                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1},
-                    {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1},
-                    {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2},
+    [LIB_WAIT] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2}, END},
+                  {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2},
+                   {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2},
+                   END},
+                  {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2},
+                   {3, 3, 4, 2, 0, "01", WAIT_LETTERS, 0, 0, 2},
+                   END}},
+    [LIB_SV] = {{{2, 2, 4, 3, 0, "0", SV_LETTERS, 0, 0, 0}, END},
+                {{2, 2, 5, 4, 0, "0", SV_LETTERS, 0, 0, 0}, {3, 3, 4, 2, 0, "", SV_LETTERS, 0, 0, 0}, END},
+                {{2, 2, 6, 4, 0, "01", SV_LETTERS, 0, 0, 0}, {3, 3, 5, 3, 0, "0", SV_LETTERS, 0, 0, 0}, END}},
+    [LIB_WLOCK] =
+        {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END},
+         {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0}, END},
+         {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0}, {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END}},
+    [LIB_SLOCK] =
+        {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END},
+         {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0}, END},
+         {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0}, {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END}},
+    [LIB_NLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
+                    {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0},
                     END},
-                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1},
-                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1},
-                    {2, 2, 3, 2, 0, "01", LOCK_LETTERS, 2, 2},
+                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
+                    {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0},
+                    {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0},
+                    END},
+                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0},
+                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
+                    {2, 2, 3, 2, 0, "01", LOCK_LETTERS, 2, 2, 0},
                     END}},
-    [LIB_SC] = {{{2, 2, 3, 2, 0, "0", SC_LETTERS, 0, 2}, END},
-                {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2}, {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 2}, END},
-                {{2, 2, 5, 3, 0, "01", SC_LETTERS, 0, 2}, {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 2}, END}},
-    [LIB_OBJECT] = {{{2, 2, 2, 1, 0, "", SC_LETTERS, 0, 1}, END},
-                    {{2, 2, 3, 2, 0, "", SC_LETTERS, 0, 2}, {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 1}, END},
-                    {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2}, {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1}, END}},
+    [LIB_SC] = {{{2, 2, 3, 2, 0, "0", SC_LETTERS, 0, 2, 0}, END},
+                {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0}, {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 2, 0}, END},
+                {{2, 2, 5, 3, 0, "01", SC_LETTERS, 0, 2, 0}, {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 2, 0}, END}},
+    [LIB_OBJECT] = {{{2, 2, 2, 1, 0, "", SC_LETTERS, 0, 1, 0}, END},
+                    {{2, 2, 3, 2, 0, "", SC_LETTERS, 0, 2, 0}, {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 1, 0}, END},
+                    {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0},
+                     {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1, 0},
+                     END}},
 };
 
 static int by_size(const void *a, const void *b)
@@ -544,25 +570,25 @@ static unsigned fresh_value(struct writer *w)
     return 1 + w->t + MAX_CLIENT_THREADS * w->written++;
 }
 
-static void write_remote(struct writer *w, uint8_t l)
+static void write_remote(struct writer *w, uint8_t l, char d)
 {
     unsigned v = in(writes, l) && kind_of(l) != L_PUT_FROM ? fresh_value(w) : 0;
     const char *x = loc_names[argument(l)];
     switch ((enum letter_kind)kind_of(l)) {
     case L_PUT:
-        fprintf(w->out, "put(%s, %u, d);", x, v);
+        fprintf(w->out, "put(%s, %u, %c);", x, v, d);
         break;
     case L_PUT_FROM:
-        fprintf(w->out, "put(%s, p%u, d);", x, w->t);
+        fprintf(w->out, "put(%s, p%u, %c);", x, w->t, d);
         break;
     case L_GET:
-        fprintf(w->out, "get(p%u, %s, d);", w->t, x);
+        fprintf(w->out, "get(p%u, %s, %c);", w->t, x, d);
         break;
     case L_RFAA:
-        fprintf(w->out, "rfaa(p%u, %s, %u, d);", w->t, x, v);
+        fprintf(w->out, "rfaa(p%u, %s, %u, %c);", w->t, x, v, d);
         break;
     default:
-        fprintf(w->out, "rcas(p%u, %s, 0, %u, d);", w->t, x, v);
+        fprintf(w->out, "rcas(p%u, %s, 0, %u, %c);", w->t, x, v, d);
         break;
     }
 }
@@ -585,10 +611,10 @@ static void write_library(struct writer *w, uint8_t l)
         fprintf(w->out, "s = %u;", v);
         break;
     case L_BCAST:
-        fprintf(w->out, "bcast(s, {%u}, e);", arg);
+        fprintf(w->out, "bcast(s, {%u}, b);", arg);
         break;
     case L_SV_WAIT:
-        fprintf(w->out, "sv_wait(e);");
+        fprintf(w->out, "sv_wait(b);");
         break;
     case L_SC_READ:
         fprintf(w->out, "r%u = sc_read(%s);", w->regs++, sc_names[arg]);
@@ -605,8 +631,10 @@ static void write_library(struct writer *w, uint8_t l)
     }
 }
 
-static void write_letter(struct writer *w, uint8_t l)
+static void write_letter(struct writer *w, unsigned place)
 {
+    const uint8_t *letters = &w->client->threads[w->t][2];
+    uint8_t l = letters[place];
     unsigned arg = argument(l);
     switch ((enum letter_kind)kind_of(l)) {
     case L_LOAD:
@@ -622,7 +650,7 @@ static void write_letter(struct writer *w, uint8_t l)
         fprintf(w->out, "mfence();");
         break;
     case L_WAIT:
-        fprintf(w->out, "wait(d);");
+        fprintf(w->out, "wait(%c);", "de"[arg & 1]);
         break;
     case L_RFENCE:
         fprintf(w->out, "rfence(%u);", arg);
@@ -632,7 +660,7 @@ static void write_letter(struct writer *w, uint8_t l)
         break;
     default:
         if (in(remote, l))
-            write_remote(w, l);
+            write_remote(w, l, "de"[work_of(w->client->family, letters, place) & 1]);
         else
             write_library(w, l);
         break;
@@ -680,7 +708,8 @@ static void write_node(struct writer *w, unsigned node)
 
 const char *clients_text(struct arena *arena, const struct clients *c, size_t i)
 {
-    static const char *const lock_kinds[] = {[LIB_WLOCK] = "wlock", [LIB_SLOCK] = "slock", [LIB_NLOCK] = "nlock"};
+    static const char *const lock_kinds[] = {
+        [LIB_WLOCK] = "wlock", [LIB_SLOCK] = "slock", [LIB_NLOCK] = "nlock"};
     const struct client_word *client = &c->all[i];
     const struct family *f = client->family;
     char *text = NULL;
@@ -704,7 +733,7 @@ const char *clients_text(struct arena *arena, const struct clients *c, size_t i)
         fprintf(w.out, "P%u on %u {", w.t, client->threads[w.t][0]);
         for (unsigned k = 0; k < client->threads[w.t][1]; k++) {
             fputc(' ', w.out);
-            write_letter(&w, client->threads[w.t][2 + k]);
+            write_letter(&w, k);
         }
         fprintf(w.out, " }\n");
     }
@@ -725,8 +754,8 @@ const char *clients_bound(struct arena *arena, enum library library, enum bound 
 {
     const char *text = "";
     for (const struct family *f = families[library][bound]; f->nodes; f++) {
-        text = arena_printf(arena, "%s%s%u threads on %u nodes, at most %u statements, %u in one thread", text,
-                            *text ? "; " : "", f->threads, f->nodes, f->letters, f->one);
+        text = arena_printf(arena, "%s%s%u threads on %u nodes, at most %u statements, %u in one thread",
+                            text, *text ? "; " : "", f->threads, f->nodes, f->letters, f->one);
         if (f->sections)
             text = arena_printf(arena, "%s, %u outside its critical sections (at most %u)", text, f->outside,
                                 f->sections);

@@ -38,8 +38,8 @@ static uint64_t value_of(const struct teller *t, unsigned number)
  * that posts. */
 static bool is_plumbing(const char *file)
 {
-    static const char *const files[] = {"model.c", "c_thread.c", "coroutine.c", "c_program.c", "thread.h",
-                                        "ticket.h", "world.c"};
+    static const char *const files[] = {"model.c",  "c_thread.c", "coroutine.c", "c_program.c",
+                                        "thread.h", "ticket.h",   "world.c"};
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
         if (strcmp(file, files[i]) == 0)
             return true;
@@ -73,7 +73,8 @@ static const char *operation(const struct teller *t, const struct local *local, 
                             local->kind == OP_FAA || local->kind == OP_XCHG || local->kind == OP_AWAIT
                         ? loc_name(t, local->loc)
                         : "";
-    bool posts = local->kind == OP_PUT || local->kind == OP_GET || local->kind == OP_RCAS || local->kind == OP_RFAA;
+    bool posts =
+        local->kind == OP_PUT || local->kind == OP_GET || local->kind == OP_RCAS || local->kind == OP_RFAA;
     const char *far = posts ? loc_name(t, entry_loc(local->entry)) : "";
     bool inlined = entry_kind(local->entry) == E_PUT_INLINE;
     const char *near = posts && !inlined ? loc_name(t, entry_local(local->entry)) : "";
@@ -85,8 +86,8 @@ static const char *operation(const struct teller *t, const struct local *local, 
     case OP_STORE:
         return arena_printf(a, "stores %s = %" PRIu64 " (into its store buffer)", x, v);
     case OP_CAS:
-        return arena_printf(a, "compare-and-swap of %s from %" PRIu64 " to %" PRIu64 ": it was %" PRIu64, x, e, v,
-                            result);
+        return arena_printf(a, "compare-and-swap of %s from %" PRIu64 " to %" PRIu64 ": it was %" PRIu64, x,
+                            e, v, result);
     case OP_FAA:
         return arena_printf(a, "adds %" PRIu64 " to %s: it was %" PRIu64, v, x, result);
     case OP_XCHG:
@@ -99,16 +100,18 @@ static const char *operation(const struct teller *t, const struct local *local, 
     case OP_GET:
         return arena_printf(a, "posts a get of %s into %s", far, near);
     case OP_RCAS:
-        return arena_printf(a, "posts a remote compare-and-swap of %s from %" PRIu64 " to %" PRIu64
-                               ", result into %s", far, e, v, near);
+        return arena_printf(
+            a, "posts a remote compare-and-swap of %s from %" PRIu64 " to %" PRIu64 ", result into %s", far,
+            e, v, near);
     case OP_RFAA:
-        return arena_printf(a, "posts a remote fetch-and-add of %" PRIu64 " to %s, result into %s", v, far, near);
+        return arena_printf(a, "posts a remote fetch-and-add of %" PRIu64 " to %s, result into %s", v, far,
+                            near);
     case OP_RFENCE:
         return arena_printf(a, "posts a remote fence towards node %u", entry_node(t->machine, local->entry));
     case OP_POLL:
-        return local->qp == NO_QP ? "polls"
-                                  : arena_printf(a, "polls a completion from node %u",
-                                                 t->machine->qps[local->qp].node);
+        return local->qp == NO_QP
+                   ? "polls"
+                   : arena_printf(a, "polls a completion from node %u", t->machine->qps[local->qp].node);
     case OP_SPIN_BEGIN:
         return "looks again";
     default:
@@ -117,7 +120,8 @@ static const char *operation(const struct teller *t, const struct local *local, 
 }
 
 /* The result by which the thread got from this state to the next one. */
-static uint64_t result_of(const struct teller *t, const uint8_t *before, unsigned thread, const struct local *local)
+static uint64_t result_of(const struct teller *t, const uint8_t *before, unsigned thread,
+                          const struct local *local)
 {
     switch (local->kind) {
     case OP_LOAD:
@@ -168,8 +172,9 @@ static void tell_nic(struct teller *t, const uint8_t *before, struct step step)
     case RULE_PUT_READ:
         e = entries[ends[PIPE] + step.at];
         if (entry_kind(e) == E_PUT)
-            text = arena_printf(t->arena, "reads %s = %" PRIu64 ", to be put to %s", loc_name(t, entry_local(e)),
-                                value_of(t, get_memory(m, before)[entry_local(e)]), loc_name(t, entry_loc(e)));
+            text =
+                arena_printf(t->arena, "reads %s = %" PRIu64 ", to be put to %s", loc_name(t, entry_local(e)),
+                             value_of(t, get_memory(m, before)[entry_local(e)]), loc_name(t, entry_loc(e)));
         break;
     case RULE_GET_READ:
     case RULE_RCAS_FAIL:
@@ -181,8 +186,9 @@ static void tell_nic(struct teller *t, const uint8_t *before, struct step step)
     case RULE_RCAS:
     case RULE_RFAA:
         e = entries[ends[PIPE] + step.at];
-        text = arena_printf(t->arena, "reads %s = %" PRIu64 " at node %u for a remote atomic", loc_name(t, entry_loc(e)),
-                            value_of(t, get_memory(m, before)[entry_loc(e)]), qp->node);
+        text = arena_printf(t->arena, "reads %s = %" PRIu64 " at node %u for a remote atomic",
+                            loc_name(t, entry_loc(e)), value_of(t, get_memory(m, before)[entry_loc(e)]),
+                            qp->node);
         break;
     case RULE_PUT_LAND:
     case RULE_ATOMIC_LAND:
@@ -200,16 +206,16 @@ static void tell_nic(struct teller *t, const uint8_t *before, struct step step)
         break;
     }
     if (text)
-        fprintf(t->out, "%4u     P%u's network card, towards node %u: %s\n", ++t->number, step.thread, qp->node,
-                text);
+        fprintf(t->out, "%4u     P%u's network card, towards node %u: %s\n", ++t->number, step.thread,
+                qp->node, text);
 }
 
 static void tell_flush(struct teller *t, const uint8_t *before, struct step step)
 {
     entry_t e = get_entries(t->machine, before)[get_ends(t->machine, before)[step.thread]];
     if (entry_kind(e) == E_STORE)
-        fprintf(t->out, "%4u     P%u's store buffer: %s = %" PRIu64 " gets into memory\n", ++t->number, step.thread,
-                loc_name(t, entry_loc(e)), value_of(t, entry_v(e)));
+        fprintf(t->out, "%4u     P%u's store buffer: %s = %" PRIu64 " gets into memory\n", ++t->number,
+                step.thread, loc_name(t, entry_loc(e)), value_of(t, entry_v(e)));
 }
 
 static void tell_run(struct teller *t, const struct run *run)
@@ -246,7 +252,8 @@ static void tell_end(struct teller *t, const struct run *run)
 
 /* --- the whole --- */
 
-static const char *outcome_text(struct arena *arena, struct lm_test *test, const uint64_t *row, bool condition)
+static const char *outcome_text(struct arena *arena, struct lm_test *test, const uint64_t *row,
+                                bool condition)
 {
     struct lm_atom *atoms;
     unsigned n = observed_atoms(arena, test, true, &atoms);
@@ -274,8 +281,7 @@ static const char *in_words(struct arena *arena, struct lm_test *test, const str
 {
     switch (result->fault) {
     case FAULT_OUTCOME:
-        return arena_printf(arena,
-                            "The C code can end in a state that the specification forbids:\n  %s\n",
+        return arena_printf(arena, "The C code can end in a state that the specification forbids:\n  %s\n",
                             outcome_text(arena, test, result->row, false));
     case FAULT_STUCK:
         return "The C code can get stuck: threads wait for ever for what nobody will do.\n";
@@ -310,8 +316,9 @@ static void tell(struct teller *t, struct lm_test *test, const struct verify_opt
     struct run run;
     t->machine = machine_new(t->arena, query.program, &why);
     if (t->machine && run_search(t->arena, t->machine, &goal, &run)) {
-        fprintf(t->out, "\nA shortest run (towards the right: the network cards and store buffers; in brackets: the "
-                        "line of C, and who called it):\n");
+        fprintf(t->out,
+                "\nA shortest run (towards the right: the network cards and store buffers; in brackets: the "
+                "line of C, and who called it):\n");
         tell_run(t, &run);
         if (result->fault == FAULT_STUCK)
             fprintf(t->out, "Then nothing can happen any more:\n");
@@ -319,7 +326,8 @@ static void tell(struct teller *t, struct lm_test *test, const struct verify_opt
             fprintf(t->out, "Then everything is done:\n");
         tell_end(t, &run);
     } else {
-        fprintf(t->out, "\nA run that leads there was not found among the first %d states.\n", RUN_MOST_STATES);
+        fprintf(t->out, "\nA run that leads there was not found among the first %d states.\n",
+                RUN_MOST_STATES);
     }
     if (t->machine)
         machine_free(t->machine);

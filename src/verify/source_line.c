@@ -19,8 +19,8 @@ struct source_lines *source_lines_new(struct arena *arena)
     struct source_lines *lines = ARENA_NEW(arena, struct source_lines);
     lines->arena = arena;
     lines->dwfl = dwfl_begin(&callbacks);
-    if (lines->dwfl &&
-        (dwfl_linux_proc_report(lines->dwfl, getpid()) != 0 || dwfl_report_end(lines->dwfl, NULL, NULL) != 0)) {
+    if (lines->dwfl && (dwfl_linux_proc_report(lines->dwfl, getpid()) != 0 ||
+                        dwfl_report_end(lines->dwfl, NULL, NULL) != 0)) {
         dwfl_end(lines->dwfl);
         lines->dwfl = NULL;
     }

@@ -109,9 +109,7 @@ static const char *operation(const struct teller *t, const struct local *local, 
     case OP_RFENCE:
         return arena_printf(a, "posts a remote fence towards node %u", entry_node(t->machine, local->entry));
     case OP_POLL:
-        return local->qp == NO_QP
-                   ? "polls"
-                   : arena_printf(a, "polls a completion from node %u", t->machine->qps[local->qp].node);
+        return local->node == NO_NODE ? "polls" : arena_printf(a, "polls a completion from node %u", local->node);
     case OP_SPIN_BEGIN:
         return "looks again";
     default:
@@ -212,7 +210,7 @@ static void tell_nic(struct teller *t, const uint8_t *before, struct step step)
 
 static void tell_flush(struct teller *t, const uint8_t *before, struct step step)
 {
-    entry_t e = get_entries(t->machine, before)[get_ends(t->machine, before)[step.thread]];
+    entry_t e = get_entries(t->machine, before)[*buffer_of(t->machine, before, step.thread)];
     if (entry_kind(e) == E_STORE)
         fprintf(t->out, "%4u     P%u's store buffer: %s = %" PRIu64 " gets into memory\n", ++t->number,
                 step.thread, loc_name(t, entry_loc(e)), value_of(t, entry_v(e)));
@@ -314,7 +312,7 @@ static void tell(struct teller *t, struct lm_test *test, const struct verify_opt
     }
     const char *why;
     struct run run;
-    t->machine = machine_new(t->arena, query.program, &why);
+    t->machine = machine_new(t->arena, query.program, false, &why);
     if (t->machine && run_search(t->arena, t->machine, &goal, &run)) {
         fprintf(t->out,
                 "\nA shortest run (towards the right: the network cards and store buffers; in brackets: the "

@@ -79,7 +79,7 @@ static void parse_library(struct argp_state *state, struct options *options, con
         if (all || strcmp(name, library_names[l]) == 0)
             options->wanted[l] = found = true;
     if (!found)
-        argp_error(state, "there is no library `%s': wait, sv, wlock, slock, nlock, sc, object, all", name);
+        argp_error(state, "there is no library `%s': wait, sv, wlock, slock, nlock, sc, object, shm, all", name);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -130,6 +130,7 @@ static struct verify_options verify_options(const struct verification *v)
 {
     return (struct verify_options){
         .sc_as = v->library == LIB_OBJECT ? SC_AS_OBJECT : SC_AS_CELL,
+        .over_shm = v->library == LIB_SHM,
         .timeout = v->options->timeout,
         .limits = {.jobs = 1, .max_states = v->options->max_states, .stop = interrupt_flag()}};
 }
@@ -376,7 +377,7 @@ static enum status verify_library(const struct options *options, enum library li
 
 static const char description[] =
     "Verifies the library's C code against the specifications, on all clients up to a bound.\v"
-    "LIBRARY: wait, sv, wlock, slock, nlock, sc, object, or all (default).\n"
+    "LIBRARY: wait, sv, wlock, slock, nlock, sc, object, shm (the provider), or all (default).\n"
     "Exit status: 0 sound, 1 a violation, 2 bad usage, 3 not finished or some client unknown.";
 
 int verify_main(int argc, char **argv)

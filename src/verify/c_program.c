@@ -84,11 +84,11 @@ struct c_program *c_program_new(struct arena *arena, const struct c_code *code, 
     program->locs = ARENA_ARRAY(arena, struct prog_loc, C_MAX_LOCS);
     program->base = (struct program){.ops = &c_ops,
                                      .n_threads = code->shape.n_threads,
-                                     .n_nodes = code->shape.n_nodes,
+                                     .n_nodes = code->flat ? 1 : code->shape.n_nodes,
                                      .locs = program->locs,
                                      .tso = true};
     for (unsigned t = 0; t < code->shape.n_threads; t++) {
-        program->base.thread_node[t] = code->shape.thread_node[t];
+        program->base.thread_node[t] = code->flat ? 0 : code->shape.thread_node[t];
         program->base.thread_class[t] = (uint8_t)t;
         program->base.n_regs[t] = code->n_regs[t];
         c_thread_start(program, t);
@@ -142,7 +142,7 @@ unsigned c_program_location(struct c_program *program, unsigned node, size_t off
     program->places[program->n_locs] = (struct place){(uint16_t)node, (uint32_t)offset};
     program->locs[program->n_locs] =
         (struct prog_loc){.name = "",
-                          .node = (uint16_t)node,
+                          .node = program->code.flat ? 0 : (uint16_t)node,
                           .owner = UINT16_MAX,
                           .init = world_initial(&program->threads[0].world, node, offset)};
     return program->n_locs++;

@@ -21,6 +21,7 @@ struct arena;
 /* The code. */
 struct c_code {
     struct world_shape shape;
+    bool flat; /* to the model, all memory is one node's: the C code executes remote operations itself */
     uint16_t n_regs[PROG_MAX_THREADS]; /* what a thread's body leaves in `regs` can be observed */
     void (*setup)(void *context, struct world *);
     void (*body)(void *context, struct world *, unsigned thread, uint64_t *regs);

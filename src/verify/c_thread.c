@@ -398,7 +398,7 @@ uint32_t c_thread_after(struct c_thread *thread, uint32_t number, uint64_t resul
 
 /* --- a thread --- */
 
-static bool set_up(struct c_program *program, struct c_thread *thread)
+static void set_up(struct c_program *program, struct c_thread *thread)
 {
     const struct c_code *code = &program->code;
     world_new(&thread->world, &code->shape, thread->index);
@@ -407,14 +407,10 @@ static bool set_up(struct c_program *program, struct c_thread *thread)
     struct model_thread *before = model_current;
     struct world *world = world_enter(&thread->world);
     model_current = &thread->model;
-    bool good = true;
-    for (unsigned t = 0; t < code->shape.n_threads; t++)
-        good &= rem_attach(&thread->world.jobs[code->shape.thread_node[t]], &thread->world.threads[t]) == 0;
     code->setup(code->context, &thread->world);
     model_current = before;
     world_enter(world);
     world_seal(&thread->world);
-    return good;
 }
 
 void c_thread_start(struct c_program *program, unsigned t)
@@ -425,8 +421,7 @@ void c_thread_start(struct c_program *program, unsigned t)
         .program = program,
         .index = t,
         .meta = {.rcas_result = PROG_NO_LOC}};
-    if (!set_up(program, thread))
-        program->fault = "a thread could not be attached";
+    set_up(program, thread);
     coroutine_new(&thread->coroutine, STACK);
 }
 

@@ -9,6 +9,10 @@
 #include <remora/remora.h>
 #include <string.h>
 
+#ifndef CLIENT_FLAT
+#define CLIENT_FLAT false
+#endif
+
 enum { SV_WORK = 20, NO_WORK = REM_WORK_IDS - 1, SC_VALUE = 2 /* its place in struct rem_sc_cell */ };
 
 union object {
@@ -76,6 +80,8 @@ static void set_up(void *context, struct world *world)
     struct client *client = context;
     const struct lm_test *test = client->test;
     size_t size = sizeof(struct frame) + test->n_decls * test->nodes * sizeof(union object);
+    for (unsigned t = 0; t < test->n_threads; t++)
+        client->set_up_failed |= rem_attach(&world->jobs[test->threads[t].node], &world->threads[t]) != 0;
     world->frame = world_alloc(world, size);
     for (unsigned n = 0; n < test->nodes; n++)
         for (unsigned i = 0; i < test->n_decls; i++)
@@ -369,6 +375,7 @@ const char *client_new(struct arena *arena, struct client *client, const struct 
 {
     *client = (struct client){.test = test, .sc_as = sc_as};
     struct c_code code = {.shape = {.n_nodes = test->nodes, .n_threads = test->n_threads, .heap = 64 << 10},
+                          .flat = CLIENT_FLAT,
                           .setup = set_up,
                           .body = run,
                           .context = client};

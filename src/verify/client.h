@@ -21,6 +21,9 @@ struct client {
 /* The client's program with its observables, or the reason why there is none. Free client->program. */
 const char *client_new(struct arena *, struct client *, const struct lm_test *, enum sc_as);
 
+/* The same over the shm provider, whose C code executes everything by loads, stores and locked instructions. */
+const char *shm_client_new(struct arena *, struct client *, const struct lm_test *, enum sc_as);
+
 /* What a word is called: "x", "l.serving", "l.rel[1]". */
 const char *client_location_name(struct arena *, const struct client *, unsigned loc);
 /* The top-level statement with this number. */

@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const library_names[] = {"wait", "sv", "wlock", "slock", "nlock", "sc", "object"};
-const char *const library_over[] = {"tso", "wait", "wait+sv", "wlock+sv", "wait", "nlock+wait", "nlock+wait"};
+const char *const library_names[] = {"wait", "sv", "wlock", "slock", "nlock", "sc", "object", "shm"};
+const char *const library_over[] = {"tso", "wait", "wait+sv", "wlock+sv", "wait", "nlock+wait", "nlock+wait", "x86-tso"};
 
 enum { MAX_WORD = 12, MAX_CLIENT_THREADS = 3, MAX_CLIENT_NODES = 3, MAX_CLIENT_LOCS = 4 };
 
@@ -321,6 +321,7 @@ static bool calls_library(enum library library, const struct client_word *c)
 {
     static const uint32_t calls[N_LIBRARIES] = {
         [LIB_WAIT] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS),
+        [LIB_SHM] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS),
         [LIB_SV] = ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_GFENCE),
         [LIB_WLOCK] = ALL(L_ACQUIRE),
         [LIB_SLOCK] = ALL(L_ACQUIRE),
@@ -460,6 +461,9 @@ static void add_family(struct clients *c, const struct family *f)
 #define LOCK_LETTERS                                                                                         \
     (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) | ALL(L_PRIVATE) |     \
      ALL(L_WAIT) | ALL(L_RFENCE) | ALL(L_GFENCE))
+#define PLAIN_LETTERS                                                                                        \
+    (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET) | ALL(L_PRIVATE) | ALL(L_WAIT))
+#define SHM_LETTERS (PLAIN_LETTERS | ALL(L_PUT_FROM) | ALL(L_RFAA))
 #define SV_LETTERS                                                                                           \
     (ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_SV_WAIT) | ALL(L_GFENCE) | ALL(L_LOAD) |        \
      ALL(L_STORE) | ALL(L_PUT))
@@ -472,30 +476,52 @@ static void add_family(struct clients *c, const struct family *f)
     }
 
 /* nodes, threads, letters, in one thread, of those outside, homes, alphabet, sections, objects, work ids */
-static const struct family families[N_LIBRARIES][3][5] = {
+static const struct family families[N_LIBRARIES][3][6] = {
     [LIB_WAIT] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2}, END},
                   {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2},
                    {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2},
+                   {2, 2, 5, 4, 0, "01", PLAIN_LETTERS, 0, 0, 2},
                    END},
                   {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2},
                    {3, 3, 4, 2, 0, "01", WAIT_LETTERS, 0, 0, 2},
+                   {2, 2, 6, 5, 0, "01", PLAIN_LETTERS, 0, 0, 2},
                    END}},
+    [LIB_SHM] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2}, {2, 2, 4, 2, 0, "01", SHM_LETTERS, 0, 0, 2}, END},
+                 {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2},
+                  {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2},
+                  {2, 2, 5, 3, 0, "01", SHM_LETTERS, 0, 0, 2},
+                  END},
+                 {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2},
+                  {2, 2, 6, 3, 0, "01", SHM_LETTERS, 0, 0, 2},
+                  END}},
     [LIB_SV] = {{{2, 2, 4, 3, 0, "0", SV_LETTERS, 0, 0, 0}, END},
                 {{2, 2, 5, 4, 0, "0", SV_LETTERS, 0, 0, 0}, {3, 3, 4, 2, 0, "", SV_LETTERS, 0, 0, 0}, END},
                 {{2, 2, 6, 4, 0, "01", SV_LETTERS, 0, 0, 0}, {3, 3, 5, 3, 0, "0", SV_LETTERS, 0, 0, 0}, END}},
-    [LIB_WLOCK] =
-        {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END},
-         {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0}, END},
-         {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0}, {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END}},
-    [LIB_SLOCK] =
-        {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END},
-         {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0}, END},
-         {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0}, {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END}},
+    [LIB_WLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END},
+                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
+                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0},
+                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0},
+                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0},
+                    END},
+                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0},
+                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
+                    END}},
+    [LIB_SLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END},
+                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
+                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0},
+                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0},
+                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0},
+                    END},
+                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0},
+                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
+                    END}},
     [LIB_NLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
                     {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0},
                     END},
                    {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
-                    {2, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0},
+                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0},
+                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0},
+                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0},
                     {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0},
                     END},
                    {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0},
@@ -503,13 +529,11 @@ static const struct family families[N_LIBRARIES][3][5] = {
                     {2, 2, 3, 2, 0, "01", LOCK_LETTERS, 2, 2, 0},
                     END}},
     [LIB_SC] = {{{2, 2, 3, 2, 0, "0", SC_LETTERS, 0, 2, 0}, END},
-                {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0}, {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 2, 0}, END},
+                {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0}, {2, 3, 3, 2, 0, "", SC_LETTERS, 0, 2, 0}, END},
                 {{2, 2, 5, 3, 0, "01", SC_LETTERS, 0, 2, 0}, {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 2, 0}, END}},
     [LIB_OBJECT] = {{{2, 2, 2, 1, 0, "", SC_LETTERS, 0, 1, 0}, END},
                     {{2, 2, 3, 2, 0, "", SC_LETTERS, 0, 2, 0}, {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 1, 0}, END},
-                    {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0},
-                     {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1, 0},
-                     END}},
+                    {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0}, {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1, 0}, END}},
 };
 
 static int by_size(const void *a, const void *b)
@@ -519,9 +543,23 @@ static int by_size(const void *a, const void *b)
         return x->letters < y->letters ? -1 : 1;
     if (x->n_threads != y->n_threads)
         return x->n_threads < y->n_threads ? -1 : 1;
-    if (x->family != y->family)
-        return x->family < y->family ? -1 : 1;
-    return memcmp(x->threads, y->threads, sizeof x->threads);
+    int order = memcmp(x->threads, y->threads, sizeof x->threads);
+    if (order)
+        return order;
+    return x->family < y->family ? -1 : x->family > y->family;
+}
+
+/* Clients of two families. (Locations have the same number and home in all families of a bound.) */
+static void drop_doubles(struct clients *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        if (!n || c->all[i].family->nodes != c->all[n - 1].family->nodes ||
+            c->all[i].family->objects != c->all[n - 1].family->objects ||
+            c->all[i].n_threads != c->all[n - 1].n_threads ||
+            memcmp(c->all[i].threads, c->all[n - 1].threads, sizeof c->all[i].threads) != 0)
+            c->all[n++] = c->all[i];
+    c->n = n;
 }
 
 struct clients *clients_new(enum library library, enum bound bound)
@@ -533,6 +571,7 @@ struct clients *clients_new(enum library library, enum bound bound)
         add_family(c, f);
     if (c->n)
         qsort(c->all, c->n, sizeof *c->all, by_size);
+    drop_doubles(c);
     free(c->words);
     c->words = NULL;
     return c;

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-enum library { LIB_WAIT, LIB_SV, LIB_WLOCK, LIB_SLOCK, LIB_NLOCK, LIB_SC, LIB_OBJECT, N_LIBRARIES };
+enum library { LIB_WAIT, LIB_SV, LIB_WLOCK, LIB_SLOCK, LIB_NLOCK, LIB_SC, LIB_OBJECT, LIB_SHM, N_LIBRARIES };
 enum bound { BOUND_SMALL, BOUND_DEFAULT, BOUND_LARGE };
 
 extern const char *const library_names[N_LIBRARIES], *const library_over[N_LIBRARIES];

@@ -86,9 +86,9 @@ static void compare(struct arena *arena, struct verify_result *result, const str
 }
 
 static void ask_specification(struct arena *arena, struct verify_result *result, const struct lm_test *test,
-                              const struct limits *limits, const struct outcomes *code)
+                              bool tso, const struct limits *limits, const struct outcomes *code)
 {
-    struct compiled compiled = compile_test(arena, test, LEVEL_CLIENT, true);
+    struct compiled compiled = compile_test(arena, test, tso ? LEVEL_TSO : LEVEL_CLIENT, true);
     if (!compiled.program) {
         *result = unknown(*result, compiled.why);
         return;
@@ -98,7 +98,8 @@ static void ask_specification(struct arena *arena, struct verify_result *result,
                           .n_observables = compiled.n_observables,
                           .limits = *limits};
     double start = now();
-    struct result allowed = explore_declarative(&query);
+    struct operational_options options = {0};
+    struct result allowed = tso ? explore_operational(&query, &options) : explore_declarative(&query);
     result->seconds_specification = now() - start;
     result->executions = allowed.explored;
     result->allowed = outcomes_count(allowed.states);
@@ -115,7 +116,8 @@ struct verify_result verify_client(struct arena *arena, const struct lm_test *te
     if (options->timeout > 0)
         limits.deadline = start + options->timeout;
     struct client client;
-    const char *why = client_new(arena, &client, test, options->sc_as);
+    const char *why = options->over_shm ? shm_client_new(arena, &client, test, options->sc_as)
+                                        : client_new(arena, &client, test, options->sc_as);
     if (why && client.program && c_program_failure(client.program))
         why = NULL;
     if (why) {
@@ -135,7 +137,7 @@ struct verify_result verify_client(struct arena *arena, const struct lm_test *te
     c_program_counts(client.program, &result.points, &runs);
     judge_code(&result, &client, &code);
     if (result.verdict == VERIFY_SOUND || result.verdict == VERIFY_BOUNDED)
-        ask_specification(arena, &result, test, &limits, code.states);
+        ask_specification(arena, &result, test, options->over_shm, &limits, code.states);
     outcomes_free(code.states);
     c_program_free(client.program);
     return result;

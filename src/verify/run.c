@@ -295,7 +295,9 @@ static void tell(struct teller *t, struct lm_test *test, const struct verify_opt
 {
     struct client client;
     t->client = &client;
-    if (client_new(t->arena, &client, test, options->sc_as) && !c_program_failure(client.program))
+    const char *none = options->over_shm ? shm_client_new(t->arena, &client, test, options->sc_as)
+                                         : client_new(t->arena, &client, test, options->sc_as);
+    if (none && !c_program_failure(client.program))
         return;
     struct query query = {.program = c_program_base(client.program),
                           .observables = client.observables,

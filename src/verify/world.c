@@ -1,5 +1,4 @@
-/* See world.h. What the library takes from src/job and from malloc is here too, as far as it needs any of it
- * under the model: nodes of one process, whose collective calls need not wait for each other. */
+/* See world.h. What the library takes from malloc is here too. */
 #include "verify/world.h"
 
 #include "base/arena.h"
@@ -148,7 +147,7 @@ uint64_t world_initial(const struct world *world, unsigned node, size_t offset)
     return value;
 }
 
-/* --- what the library takes from malloc and from src/job --- */
+/* --- what the library takes from malloc and the clock --- */
 
 void *model_malloc(size_t size);
 void *model_calloc(size_t count, size_t size);
@@ -185,87 +184,6 @@ void model_free(void *block)
     (void)block;
 }
 
-int node_take_slot(struct rem_node *node)
-{
-    for (unsigned slot = 0; slot < node->threads; slot++)
-        if (!node->slots[slot]) {
-            node->slots[slot] = 1;
-            node->attached++;
-            if (node_threads(node, node->self) <= slot)
-                atomic_store(&node->control->node[node->self].threads, slot + 1);
-            return (int)slot;
-        }
-    return REM_ETHREADS;
-}
-
-void node_give_slot(struct rem_node *node, unsigned slot)
-{
-    node->slots[slot] = 0;
-    node->attached--;
-}
-
-int node_alloc(struct rem_node *node, size_t size, uint64_t token, void **pointer)
-{
-    (void)token;
-    size_t offset;
-    int error = heap_take(&node->heap, size, &offset);
-    if (!error)
-        *pointer = node->home + offset;
-    return error;
-}
-
-int node_free(struct rem_node *node, void *pointer)
-{
-    (void)node;
-    (void)pointer;
-    return 0;
-}
-
-int node_barrier(struct rem_node *node)
-{
-    (void)node;
-    return 0;
-}
-
-int node_agree(struct rem_node *node, uint64_t token)
-{
-    (void)node;
-    (void)token;
-    return 0;
-}
-
-int rem_alloc(rem_job *job, size_t size, void **pointer)
-{
-    struct rem_node *node = node_of(job);
-    if (!node)
-        return REM_ECLOSED;
-    return size == 0 || !pointer ? REM_EINVAL : node_alloc(node, size, 0, pointer);
-}
-
-int rem_free(rem_job *job, void *pointer)
-{
-    struct rem_node *node = node_of(job);
-    return node ? node_free(node, pointer) : REM_ECLOSED;
-}
-
-int rem_node_self(const rem_job *job)
-{
-    const struct rem_node *node = node_of(job);
-    return node ? (int)node->self : REM_ECLOSED;
-}
-
-int rem_node_count(const rem_job *job)
-{
-    const struct rem_node *node = node_of(job);
-    return node ? (int)node->nodes : REM_ECLOSED;
-}
-
-int rem_thread_limit(const rem_job *job)
-{
-    const struct rem_node *node = node_of(job);
-    return node ? (int)node->threads : REM_ECLOSED;
-}
-
 /* Time stands still: deadlines pass only if they already have. */
 int model_clock_gettime(clockid_t clock, struct timespec *time);
 
@@ -274,11 +192,4 @@ int model_clock_gettime(clockid_t clock, struct timespec *time)
     (void)clock;
     *time = (struct timespec){.tv_nsec = 1};
     return 0;
-}
-
-void node_wake_sleepers(struct rem_node *node, uint64_t key, uint64_t value)
-{
-    (void)node;
-    (void)key;
-    (void)value;
 }

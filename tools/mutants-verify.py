@@ -35,7 +35,7 @@ def commands(build):
                            check=True).stdout.split("\n")
     for line in lines:
         words = shlex.split(line)
-        if "-c" in words and ("libtower-model.a.p" in line or "libshm-model.a.p" in line):
+        if "-c" in words and ("libtower-model.a.p" in line or "libshm-model.a.p" in line or "libshm-client.a.p" in line):
             source = os.path.relpath(os.path.normpath(os.path.join(build, words[words.index("-c") + 1])), ROOT)
             compile_.setdefault(source, []).append(words)
         elif " -o src/cli/remora " in line:
@@ -56,12 +56,12 @@ def build_mutant(build, folder, mutant, compile_, link):
     if text.count(mutant["old"]) != 1:
         return f"its line stands {text.count(mutant['old'])} times in {mutant['file']}"
     shutil.rmtree(folder, ignore_errors=True)
-    copy = os.path.join(folder, os.path.relpath(mutant["file"], "src"))
+    copy = os.path.join(folder, os.path.relpath(mutant["file"], mutant["file"].split("/")[0]))
     os.makedirs(os.path.dirname(copy))
     with open(copy, "w", encoding="utf-8") as out:
         out.write(text.replace(mutant["old"], mutant["new"]))
     sources = [mutant["file"]] if mutant["file"].endswith(".c") else \
-        [s for s in compile_ if s.startswith(os.path.dirname(mutant["file"]))]
+        [s for s in compile_ if mutant["file"].startswith("include/") or s.startswith(os.path.dirname(mutant["file"]))]
     objects = []
     for name in sources:
         for number, words in enumerate(compile_[name]):
@@ -93,6 +93,20 @@ def run_mutant(folder, libraries, bound):
     return None
 
 
+def one_line(litmus):
+    """The threads of a litmus test on one line."""
+    words, inside = [], False
+    for line in litmus.split("\n"):
+        if line.startswith("P"):
+            inside = True
+            words.append(("| " if words else "") + line.split("{")[0].strip() + ":")
+        elif line.startswith("}"):
+            inside = False
+        elif inside:
+            words.append(line.strip())
+    return " ".join(words)
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
     wanted = sys.argv[2:]
@@ -114,7 +128,7 @@ def main():
             by = by or run_mutant(folder, mutant["by"].split(), bound)
         seconds = time.time() - start
         if by:
-            threads = " | ".join(l.strip() for l in by[1].split("\n") if l.startswith("P"))
+            threads = one_line(by[1])
             print(f"killed  {mutant['name']} ({mutant['file']}), by {by[0]} in {seconds:.0f} s: {threads or by[1]}", flush=True)
             killed += 1
         else:

@@ -20,7 +20,8 @@
 #include <string.h>
 
 const char *const library_names[] = {"wait", "sv", "wlock", "slock", "nlock", "sc", "object", "shm"};
-const char *const library_over[] = {"tso", "wait", "wait+sv", "wlock+sv", "wait", "nlock+wait", "nlock+wait", "x86-tso"};
+const char *const library_over[] = {"tso",  "wait",       "wait+sv",    "wlock+sv",
+                                    "wait", "nlock+wait", "nlock+wait", "x86-tso"};
 
 enum { MAX_WORD = 12, MAX_CLIENT_THREADS = 3, MAX_CLIENT_NODES = 3, MAX_CLIENT_LOCS = 4 };
 
@@ -47,6 +48,8 @@ enum letter_kind {
     L_SC_WRITE,
     L_SC_CAS,
     L_SC_FAA,
+    L_GET_INTO, /* of one location into another, which is on the own node; families of at most two locations */
+    L_PUT_COPY, /* of one location, on the own node, to another */
     N_LETTERS
 };
 #define ALL(kind) (UINT32_C(1) << (kind))
@@ -57,7 +60,12 @@ static const uint32_t of_location =
 static const uint32_t of_node = ALL(L_RFENCE) | ALL(L_GFENCE) | ALL(L_BCAST);
 static const uint32_t of_sc = ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA);
 static const uint32_t of_sv = ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST);
-static const uint32_t remote = ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS);
+static const uint32_t of_two = ALL(L_GET_INTO) | ALL(L_PUT_COPY); /* argument: 2 × own + other */
+static const uint32_t remote =
+    ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) | ALL(L_GET_INTO) | ALL(L_PUT_COPY);
+static const uint32_t writing = ALL(L_STORE) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_PUT_COPY) | ALL(L_RFAA) |
+                                ALL(L_RCAS) | ALL(L_SV_WRITE) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) |
+                                ALL(L_SC_FAA);
 static const uint32_t writes = ALL(L_STORE) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_RFAA) | ALL(L_RCAS);
 static const uint32_t to_private = ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS);
 
@@ -119,6 +127,12 @@ static unsigned home(const struct family *family, unsigned loc)
     return (unsigned)(family->homes[loc] - '0');
 }
 
+/* The location that a remote operation goes to, or that any other letter names. */
+static unsigned location(uint8_t l)
+{
+    return in(of_two, l) ? argument(l) & 1 : argument(l);
+}
+
 static unsigned n_locs(const struct family *family)
 {
     return (unsigned)strlen(family->homes);
@@ -128,7 +142,7 @@ static unsigned n_locs(const struct family *family)
 static bool goes_to(const struct family *family, uint8_t l, unsigned node)
 {
     if (in(remote, l))
-        return home(family, argument(l)) == node;
+        return home(family, location(l)) == node;
     return kind_of(l) == L_BCAST && argument(l) == node;
 }
 
@@ -254,7 +268,11 @@ static void spell(struct spelling *s)
     for (unsigned k = 1; k < N_LETTERS; k++) {
         if (!(f->alphabet >> k & 1))
             continue;
-        if (of_location >> k & 1) {
+        if (of_two >> k & 1) {
+            for (unsigned arg = 0; arg < 4; arg++)
+                if (n_locs(f) == 2 && (arg >> 1) != (arg & 1) && home(f, arg >> 1) == s->word.node)
+                    spell_letter(s, k, arg);
+        } else if (of_location >> k & 1) {
             for (unsigned loc = 0; loc < n_locs(f); loc++)
                 if ((k != L_LOAD && k != L_STORE) || home(f, loc) == s->word.node)
                     spell_letter(s, k, loc);
@@ -276,29 +294,37 @@ static void spell(struct spelling *s)
 
 /* --- clients --- */
 
+struct use {
+    unsigned threads, last; /* how many threads name it; the last one, plus one */
+    bool written;
+};
+
+static void note_named(struct use *use, unsigned t, bool written)
+{
+    use->threads += use->last != t + 1;
+    use->last = t + 1;
+    use->written |= written;
+}
+
 /* Each location, sc location and shared variable that is named is named by two threads, and written. */
 static bool is_shared(const struct client_word *c)
 {
-    unsigned named[2 * 8 + 1] = {0}, by[2 * 8 + 1] = {0};
-    bool written[2 * 8 + 1] = {false};
+    struct use use[2 * 8 + 1] = {{0}};
     for (unsigned t = 0; t < c->n_threads; t++)
         for (unsigned i = 0; i < c->threads[t][1]; i++) {
             uint8_t l = c->threads[t][2 + i];
-            unsigned what = in(of_location, l) ? argument(l) : in(of_sc, l) ? 8 + argument(l) : 16;
-            if (!in(of_location | of_sc | of_sv, l))
+            unsigned what = in(of_location | of_two, l) ? location(l) : in(of_sc, l) ? 8 + argument(l) : 16;
+            if (!in(of_location | of_two | of_sc | of_sv, l))
                 continue;
-            if (by[what] != t + 1) {
-                named[what]++;
-                by[what] = t + 1;
-            }
-            written[what] |=
-                in(writes | ALL(L_SV_WRITE) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA), l);
+            note_named(&use[what], t, in(writing, l));
+            if (in(of_two, l))
+                note_named(&use[argument(l) >> 1], t, kind_of(l) == L_GET_INTO);
         }
     bool any = false;
     for (unsigned what = 0; what <= 16; what++) {
-        if (named[what] == 1 || (named[what] && !written[what]))
+        if (use[what].threads == 1 || (use[what].threads && !use[what].written))
             return false;
-        any |= named[what] > 0;
+        any |= use[what].threads > 0;
     }
     return any;
 }
@@ -320,8 +346,10 @@ static bool is_locked(const struct client_word *c, unsigned objects)
 static bool calls_library(enum library library, const struct client_word *c)
 {
     static const uint32_t calls[N_LIBRARIES] = {
-        [LIB_WAIT] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS),
-        [LIB_SHM] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS),
+        [LIB_WAIT] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) |
+                     ALL(L_GET_INTO) | ALL(L_PUT_COPY),
+        [LIB_SHM] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) |
+                    ALL(L_GET_INTO) | ALL(L_PUT_COPY),
         [LIB_SV] = ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_GFENCE),
         [LIB_WLOCK] = ALL(L_ACQUIRE),
         [LIB_SLOCK] = ALL(L_ACQUIRE),
@@ -352,6 +380,8 @@ static void rename_client(const struct client_word *from, const unsigned *node, 
             uint8_t *l = &thread[2 + i];
             if (in(of_location, *l))
                 *l = letter(kind_of(*l), loc[argument(*l)]);
+            else if (in(of_two, *l))
+                *l = letter(kind_of(*l), loc[argument(*l) >> 1] << 1 | loc[argument(*l) & 1]);
             else if (in(of_node | of_sc | ALL(L_ACQUIRE) | ALL(L_RELEASE), *l))
                 *l = letter(kind_of(*l), node[argument(*l)]);
         }
@@ -457,13 +487,14 @@ static void add_family(struct clients *c, const struct family *f)
 
 #define WAIT_LETTERS                                                                                         \
     (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) |    \
-     ALL(L_PRIVATE) | ALL(L_MFENCE) | ALL(L_WAIT) | ALL(L_RFENCE))
+     ALL(L_PRIVATE) | ALL(L_MFENCE) | ALL(L_WAIT) | ALL(L_RFENCE) | ALL(L_GET_INTO) | ALL(L_PUT_COPY))
 #define LOCK_LETTERS                                                                                         \
     (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) | ALL(L_PRIVATE) |     \
      ALL(L_WAIT) | ALL(L_RFENCE) | ALL(L_GFENCE))
-#define PLAIN_LETTERS                                                                                        \
-    (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET) | ALL(L_PRIVATE) | ALL(L_WAIT))
-#define SHM_LETTERS (PLAIN_LETTERS | ALL(L_PUT_FROM) | ALL(L_RFAA))
+#define PLAIN_LETTERS (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET) | ALL(L_PRIVATE) | ALL(L_WAIT))
+#define SHM_LETTERS                                                                                          \
+    (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET_INTO) | ALL(L_PUT_COPY) | ALL(L_WAIT) |             \
+     ALL(L_MFENCE))
 #define SV_LETTERS                                                                                           \
     (ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_SV_WAIT) | ALL(L_GFENCE) | ALL(L_LOAD) |        \
      ALL(L_STORE) | ALL(L_PUT))
@@ -486,14 +517,13 @@ static const struct family families[N_LIBRARIES][3][6] = {
                    {3, 3, 4, 2, 0, "01", WAIT_LETTERS, 0, 0, 2},
                    {2, 2, 6, 5, 0, "01", PLAIN_LETTERS, 0, 0, 2},
                    END}},
-    [LIB_SHM] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2}, {2, 2, 4, 2, 0, "01", SHM_LETTERS, 0, 0, 2}, END},
-                 {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2},
-                  {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2},
-                  {2, 2, 5, 3, 0, "01", SHM_LETTERS, 0, 0, 2},
-                  END},
-                 {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2},
-                  {2, 2, 6, 3, 0, "01", SHM_LETTERS, 0, 0, 2},
-                  END}},
+    [LIB_SHM] =
+        {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2}, {2, 2, 4, 2, 0, "01", SHM_LETTERS, 0, 0, 2}, END},
+         {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2},
+          {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2},
+          {2, 2, 5, 3, 0, "01", SHM_LETTERS, 0, 0, 2},
+          END},
+         {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2}, {2, 2, 6, 3, 0, "01", SHM_LETTERS, 0, 0, 2}, END}},
     [LIB_SV] = {{{2, 2, 4, 3, 0, "0", SV_LETTERS, 0, 0, 0}, END},
                 {{2, 2, 5, 4, 0, "0", SV_LETTERS, 0, 0, 0}, {3, 3, 4, 2, 0, "", SV_LETTERS, 0, 0, 0}, END},
                 {{2, 2, 6, 4, 0, "01", SV_LETTERS, 0, 0, 0}, {3, 3, 5, 3, 0, "0", SV_LETTERS, 0, 0, 0}, END}},
@@ -533,7 +563,9 @@ static const struct family families[N_LIBRARIES][3][6] = {
                 {{2, 2, 5, 3, 0, "01", SC_LETTERS, 0, 2, 0}, {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 2, 0}, END}},
     [LIB_OBJECT] = {{{2, 2, 2, 1, 0, "", SC_LETTERS, 0, 1, 0}, END},
                     {{2, 2, 3, 2, 0, "", SC_LETTERS, 0, 2, 0}, {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 1, 0}, END},
-                    {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0}, {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1, 0}, END}},
+                    {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0},
+                     {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1, 0},
+                     END}},
 };
 
 static int by_size(const void *a, const void *b)
@@ -612,7 +644,7 @@ static unsigned fresh_value(struct writer *w)
 static void write_remote(struct writer *w, uint8_t l, char d)
 {
     unsigned v = in(writes, l) && kind_of(l) != L_PUT_FROM ? fresh_value(w) : 0;
-    const char *x = loc_names[argument(l)];
+    const char *x = loc_names[location(l)];
     switch ((enum letter_kind)kind_of(l)) {
     case L_PUT:
         fprintf(w->out, "put(%s, %u, %c);", x, v, d);
@@ -622,6 +654,12 @@ static void write_remote(struct writer *w, uint8_t l, char d)
         break;
     case L_GET:
         fprintf(w->out, "get(p%u, %s, %c);", w->t, x, d);
+        break;
+    case L_GET_INTO:
+        fprintf(w->out, "get(%s, %s, %c);", loc_names[argument(l) >> 1], x, d);
+        break;
+    case L_PUT_COPY:
+        fprintf(w->out, "put(%s, %s, %c);", x, loc_names[argument(l) >> 1], d);
         break;
     case L_RFAA:
         fprintf(w->out, "rfaa(p%u, %s, %u, %c);", w->t, x, v, d);
@@ -724,6 +762,13 @@ static bool anyone_uses(const struct client_word *client, uint32_t kinds, int ar
     return false;
 }
 
+static bool names_location(const struct client_word *client, unsigned loc)
+{
+    bool other = loc < 2 && n_locs(client->family) == 2 &&
+                 (anyone_uses(client, of_two, 1) || anyone_uses(client, of_two, 2));
+    return other || anyone_uses(client, of_location, (int)loc);
+}
+
 static void write_node(struct writer *w, unsigned node)
 {
     const struct client_word *client = w->client;
@@ -731,7 +776,7 @@ static void write_node(struct writer *w, unsigned node)
     char text[64] = "";
     size_t length = 0;
     for (unsigned loc = 0; loc < n_locs(client->family); loc++)
-        if (home(client->family, loc) == node && anyone_uses(client, of_location, (int)loc)) {
+        if (home(client->family, loc) == node && names_location(client, loc)) {
             length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", before, loc_names[loc]);
             before = ", ";
         }

@@ -109,7 +109,8 @@ static const char *operation(const struct teller *t, const struct local *local, 
     case OP_RFENCE:
         return arena_printf(a, "posts a remote fence towards node %u", entry_node(t->machine, local->entry));
     case OP_POLL:
-        return local->node == NO_NODE ? "polls" : arena_printf(a, "polls a completion from node %u", local->node);
+        return local->node == NO_NODE ? "polls"
+                                      : arena_printf(a, "polls a completion from node %u", local->node);
     case OP_SPIN_BEGIN:
         return "looks again";
     default:

@@ -73,7 +73,7 @@ def build_mutant(build, folder, mutant, compile_, link):
             if done.returncode:
                 return done.stderr
             objects.append(target)
-    words = replaced(link, {"-o": os.path.join(folder, "remora")})
+    words = replaced(link, {"-o": os.path.join(folder, "remora-mutant")})
     words[1:1] = objects
     done = subprocess.run(words, cwd=build, capture_output=True, text=True, check=False)
     return done.stderr if done.returncode else None
@@ -82,7 +82,7 @@ def build_mutant(build, folder, mutant, compile_, link):
 def run_mutant(folder, libraries, bound):
     """The library and the litmus text of the smallest client that notices, or None."""
     for library in libraries:
-        done = subprocess.run([os.path.join(folder, "remora"), "verify", library, "--bound", bound, "--json", "-q", "--save",
+        done = subprocess.run([os.path.join(folder, "remora-mutant"), "verify", library, "--bound", bound, "--json", "-q", "--save",
                                folder], capture_output=True, text=True, check=False)
         if done.returncode < 0 or not done.stdout.strip():
             print(done.stderr, file=sys.stderr)
@@ -134,8 +134,8 @@ def main():
         else:
             print(f"ALIVE   {mutant['name']} ({mutant['file']}), {seconds:.0f} s", flush=True)
             alive += 1
-        if os.path.exists(os.path.join(folder, "remora")):
-            os.remove(os.path.join(folder, "remora"))
+        if os.path.exists(os.path.join(folder, "remora-mutant")):
+            os.remove(os.path.join(folder, "remora-mutant"))
     print(f"{killed} mutants killed, {alive} alive")
     return 0 if killed and not alive else 1
 

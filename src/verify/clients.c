@@ -7,7 +7,8 @@
  *  - an mfence without a store before it and a load behind it;
  *  - no call of the library at all.
  *
- * The k-th write or add of thread t, k from 0, writes or adds 1 + t + 3k, every compare expects 0: other values
+ * The k-th write or add of thread t, k from 0, writes or adds 1 + t + 3k, every compare expects
+ * the initial value (of an sc location: 0): other values
  * would only rename these. Results of remote operations go to a private place of the thread, p0, p1, …; the final state of
  * everything is compared. */
 #include "verify/clients.h"
@@ -84,6 +85,7 @@ struct family {
     unsigned sections; /* locks: the most critical sections of one thread, on different locks */
     unsigned objects;  /* locks or sc locations; number i lives on node i */
     unsigned works;    /* work ids; a thread's operations take them by turns. 0 and 1 mean one */
+    bool mutual;       /* every thread both reads and writes locations */
 };
 
 struct client_word {
@@ -329,6 +331,21 @@ static bool is_shared(const struct client_word *c)
     return any;
 }
 
+static bool is_mutual(const struct client_word *c)
+{
+    static const uint32_t reading = ALL(L_LOAD) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) | ALL(L_PUT_COPY);
+    for (unsigned t = 0; t < c->n_threads; t++) {
+        bool reads = false, stores = false;
+        for (unsigned i = 0; i < c->threads[t][1]; i++) {
+            reads |= in(reading, c->threads[t][2 + i]);
+            stores |= in(writing | ALL(L_GET_INTO), c->threads[t][2 + i]);
+        }
+        if (!reads || !stores)
+            return false;
+    }
+    return true;
+}
+
 /* At least two threads with a critical section of the first lock; a second lock by at least two. */
 static bool is_locked(const struct client_word *c, unsigned objects)
 {
@@ -448,7 +465,7 @@ static void keep_client(struct clients *c, const struct family *f, const struct 
         client.letters = (uint8_t)(client.letters + words[t]->letters);
     }
     qsort(client.threads, client.n_threads, sizeof client.threads[0], by_bytes);
-    if (!is_shared(&client) || !calls_library(c->library, &client) ||
+    if ((f->mutual && !is_mutual(&client)) || !is_shared(&client) || !calls_library(c->library, &client) ||
         (f->sections && !is_locked(&client, f->objects)) || !is_least(&client))
         return;
     if (c->n == c->capacity) {
@@ -492,9 +509,8 @@ static void add_family(struct clients *c, const struct family *f)
     (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) | ALL(L_PRIVATE) |     \
      ALL(L_WAIT) | ALL(L_RFENCE) | ALL(L_GFENCE))
 #define PLAIN_LETTERS (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET) | ALL(L_PRIVATE) | ALL(L_WAIT))
-#define SHM_LETTERS                                                                                          \
-    (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_PUT) | ALL(L_GET_INTO) | ALL(L_PUT_COPY) | ALL(L_WAIT) |             \
-     ALL(L_MFENCE))
+/* What stands around the operations that must drain a store buffer. */
+#define BUFFER_LETTERS (ALL(L_LOAD) | ALL(L_STORE) | ALL(L_MFENCE))
 #define SV_LETTERS                                                                                           \
     (ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_SV_WAIT) | ALL(L_GFENCE) | ALL(L_LOAD) |        \
      ALL(L_STORE) | ALL(L_PUT))
@@ -506,65 +522,84 @@ static void add_family(struct clients *c, const struct family *f)
         0                                                                                                    \
     }
 
-/* nodes, threads, letters, in one thread, of those outside, homes, alphabet, sections, objects, work ids */
+/* nodes, threads, letters, in one thread, of those outside, homes, alphabet, sections, objects, work ids, mutual */
 static const struct family families[N_LIBRARIES][3][6] = {
-    [LIB_WAIT] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2}, END},
-                  {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2},
-                   {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2},
-                   {2, 2, 5, 4, 0, "01", PLAIN_LETTERS, 0, 0, 2},
+    [LIB_WAIT] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false}, END},
+                  {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+                   {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+                   {2, 2, 5, 4, 0, "01", PLAIN_LETTERS, 0, 0, 2, false},
                    END},
-                  {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2},
-                   {3, 3, 4, 2, 0, "01", WAIT_LETTERS, 0, 0, 2},
-                   {2, 2, 6, 5, 0, "01", PLAIN_LETTERS, 0, 0, 2},
+                  {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+                   {3, 3, 4, 2, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+                   {2, 2, 6, 5, 0, "01", PLAIN_LETTERS, 0, 0, 2, false},
                    END}},
     [LIB_SHM] =
-        {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2}, {2, 2, 4, 2, 0, "01", SHM_LETTERS, 0, 0, 2}, END},
-         {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2},
-          {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2},
-          {2, 2, 5, 3, 0, "01", SHM_LETTERS, 0, 0, 2},
+        {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+          {2, 2, 5, 3, 0, "00", BUFFER_LETTERS | ALL(L_PUT) | ALL(L_GET), 0, 0, 0, true},
+          {1, 2, 5, 3, 0, "00", BUFFER_LETTERS | ALL(L_PUT_COPY), 0, 0, 0, true},
           END},
-         {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2}, {2, 2, 6, 3, 0, "01", SHM_LETTERS, 0, 0, 2}, END}},
-    [LIB_SV] = {{{2, 2, 4, 3, 0, "0", SV_LETTERS, 0, 0, 0}, END},
-                {{2, 2, 5, 4, 0, "0", SV_LETTERS, 0, 0, 0}, {3, 3, 4, 2, 0, "", SV_LETTERS, 0, 0, 0}, END},
-                {{2, 2, 6, 4, 0, "01", SV_LETTERS, 0, 0, 0}, {3, 3, 5, 3, 0, "0", SV_LETTERS, 0, 0, 0}, END}},
-    [LIB_WLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END},
-                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
-                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0},
-                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0},
-                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0},
+         {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+          {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+          {2, 2, 6, 3, 0, "00", BUFFER_LETTERS | ALL(L_PUT) | ALL(L_GET), 0, 0, 0, true},
+          {1, 2, 5, 3, 0, "00", BUFFER_LETTERS | ALL(L_PUT_COPY), 0, 0, 0, true},
+          {1, 2, 6, 3, 0, "00", BUFFER_LETTERS | ALL(L_WAIT) | ALL(L_GET_INTO) | ALL(L_GET), 0, 0, 0, true},
+          END},
+         {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+          {2, 2, 6, 3, 0, "00",
+           BUFFER_LETTERS | ALL(L_WAIT) | ALL(L_PUT) | ALL(L_GET) | ALL(L_GET_INTO) | ALL(L_PUT_COPY), 0, 0,
+           0, true},
+          END}},
+    [LIB_SV] = {{{2, 2, 4, 3, 0, "0", SV_LETTERS, 0, 0, 0, false}, END},
+                {{2, 2, 5, 4, 0, "0", SV_LETTERS, 0, 0, 0, false},
+                 {3, 3, 4, 2, 0, "", SV_LETTERS, 0, 0, 0, false},
+                 END},
+                {{2, 2, 6, 4, 0, "01", SV_LETTERS, 0, 0, 0, false},
+                 {3, 3, 5, 3, 0, "0", SV_LETTERS, 0, 0, 0, false},
+                 END}},
+    [LIB_WLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false}, END},
+                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
+                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
                     END},
-                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0},
-                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
+                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0, false},
+                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
                     END}},
-    [LIB_SLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0}, END},
-                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
-                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0},
-                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0},
-                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0},
+    [LIB_SLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false}, END},
+                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
+                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
                     END},
-                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0},
-                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
+                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0, false},
+                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
                     END}},
-    [LIB_NLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
-                    {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0},
+    [LIB_NLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                    {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0, false},
                     END},
-                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
-                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0},
-                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0},
-                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0},
-                    {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0},
+                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
+                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                    {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0, false},
                     END},
-                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0},
-                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0},
-                    {2, 2, 3, 2, 0, "01", LOCK_LETTERS, 2, 2, 0},
+                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0, false},
+                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                    {2, 2, 3, 2, 0, "01", LOCK_LETTERS, 2, 2, 0, false},
                     END}},
-    [LIB_SC] = {{{2, 2, 3, 2, 0, "0", SC_LETTERS, 0, 2, 0}, END},
-                {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0}, {2, 3, 3, 2, 0, "", SC_LETTERS, 0, 2, 0}, END},
-                {{2, 2, 5, 3, 0, "01", SC_LETTERS, 0, 2, 0}, {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 2, 0}, END}},
-    [LIB_OBJECT] = {{{2, 2, 2, 1, 0, "", SC_LETTERS, 0, 1, 0}, END},
-                    {{2, 2, 3, 2, 0, "", SC_LETTERS, 0, 2, 0}, {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 1, 0}, END},
-                    {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0},
-                     {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1, 0},
+    [LIB_SC] = {{{2, 2, 3, 2, 0, "0", SC_LETTERS, 0, 2, 0, false}, END},
+                {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0, false},
+                 {2, 3, 3, 2, 0, "", SC_LETTERS, 0, 2, 0, false},
+                 END},
+                {{2, 2, 5, 3, 0, "01", SC_LETTERS, 0, 2, 0, false},
+                 {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 2, 0, false},
+                 END}},
+    [LIB_OBJECT] = {{{2, 2, 2, 1, 0, "", SC_LETTERS, 0, 1, 0, false}, END},
+                    {{2, 2, 3, 2, 0, "", SC_LETTERS, 0, 2, 0, false},
+                     {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 1, 0, false},
+                     END},
+                    {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0, false},
+                     {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1, 0, false},
                      END}},
 };
 
@@ -581,7 +616,14 @@ static int by_size(const void *a, const void *b)
     return x->family < y->family ? -1 : x->family > y->family;
 }
 
-/* Clients of two families. (Locations have the same number and home in all families of a bound.) */
+/* As far as both have locations, on the same nodes. */
+static bool same_homes(const struct family *a, const struct family *b)
+{
+    size_t common = n_locs(a) < n_locs(b) ? n_locs(a) : n_locs(b);
+    return strncmp(a->homes, b->homes, common) == 0;
+}
+
+/* Clients of two families. */
 static void drop_doubles(struct clients *c)
 {
     size_t n = 0;
@@ -589,6 +631,7 @@ static void drop_doubles(struct clients *c)
         if (!n || c->all[i].family->nodes != c->all[n - 1].family->nodes ||
             c->all[i].family->objects != c->all[n - 1].family->objects ||
             c->all[i].n_threads != c->all[n - 1].n_threads ||
+            !same_homes(c->all[i].family, c->all[n - 1].family) ||
             memcmp(c->all[i].threads, c->all[n - 1].threads, sizeof c->all[i].threads) != 0)
             c->all[n++] = c->all[i];
     c->n = n;
@@ -636,6 +679,12 @@ struct writer {
     unsigned t, regs, written;
 };
 
+/* Of a location; different from all that is written. */
+static unsigned initial(unsigned loc)
+{
+    return 90 + loc;
+}
+
 static unsigned fresh_value(struct writer *w)
 {
     return 1 + w->t + MAX_CLIENT_THREADS * w->written++;
@@ -665,7 +714,7 @@ static void write_remote(struct writer *w, uint8_t l, char d)
         fprintf(w->out, "rfaa(p%u, %s, %u, %c);", w->t, x, v, d);
         break;
     default:
-        fprintf(w->out, "rcas(p%u, %s, 0, %u, %c);", w->t, x, v, d);
+        fprintf(w->out, "rcas(p%u, %s, %u, %u, %c);", w->t, x, initial(location(l)), v, d);
         break;
     }
 }
@@ -773,11 +822,12 @@ static void write_node(struct writer *w, unsigned node)
 {
     const struct client_word *client = w->client;
     const char *before = "";
-    char text[64] = "";
+    char text[128] = "";
     size_t length = 0;
     for (unsigned loc = 0; loc < n_locs(client->family); loc++)
         if (home(client->family, loc) == node && names_location(client, loc)) {
-            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", before, loc_names[loc]);
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s = %u", before,
+                                       loc_names[loc], initial(loc));
             before = ", ";
         }
     for (unsigned t = 0; t < client->n_threads; t++)

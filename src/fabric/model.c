@@ -203,6 +203,25 @@ static unsigned poll(struct fabric_thread *thread, unsigned node, unsigned most)
     return 1;
 }
 
+static bool is_within(const void *word, const void *start, size_t size)
+{
+    return (uintptr_t)word - (uintptr_t)start < size;
+}
+
+bool model_is_counter(const rem_thread *thread, const void *word)
+{
+    const struct rem_thread_state *state = thread->state;
+    if (!state || state->fabric != &fabric_model)
+        return false;
+    const struct fabric_thread *link = state->link;
+    for (unsigned n = 0; n < state->nodes; n++)
+        if (link->queue[n].posted != link->queue[n].taken || state->queue[n].posted != state->queue[n].taken)
+            return false;
+    return is_within(word, link->queue, state->nodes * sizeof link->queue[0]) ||
+           is_within(word, state->queue, sizeof state->queue) ||
+           is_within(word, state->last, state->nodes * sizeof state->last[0]);
+}
+
 static int attach(struct rem_node *node, unsigned char *owes, struct fabric_thread **result,
                   struct fabric_signals *signals)
 {

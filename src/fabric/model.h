@@ -28,4 +28,7 @@ extern _Thread_local struct model_thread *model_current;
 
 extern const struct fabric fabric_model;
 
+/* Whether the word only counts operations of the thread, none of which is under way. */
+bool model_is_counter(const rem_thread *thread, const void *word);
+
 #endif

@@ -168,8 +168,10 @@ struct result c_program_explore(struct c_program *program, const struct query *q
     for (unsigned i = 0;; i++) {
         feet_freeze(program);
         struct result result = explore_operational(query, &options);
-        if (!program->dirty || program->fault || program->failure || result.completion != DONE)
+        if (!program->dirty || program->fault || program->failure || result.completion != DONE) {
+            feet_freeze(program); /* so that everything met can be shown */
             return result;
+        }
         if (i == MOST_SEARCHES) {
             program->fault = "its operations could not be learnt";
             return result;

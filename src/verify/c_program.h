@@ -50,12 +50,14 @@ void c_program_place(const struct c_program *, unsigned loc, unsigned *node, siz
 /* All outcomes; see explore_operational. */
 struct result c_program_explore(struct c_program *, const struct query *);
 
+/* In a setup or body: whose world it is. */
+struct world *c_program_running(void);
 /* In a body: what follows belongs to this statement (0, 1, …, ascending). */
-void c_program_statement(struct world *, unsigned statement);
+void c_program_statement(unsigned statement);
 /* In a body: asks for an operation of the model directly. */
-uint64_t c_program_ask(struct world *, const struct op *);
+uint64_t c_program_ask(const struct op *);
 /* In a body: an assertion has failed. */
-_Noreturn void c_program_fail(struct world *, const char *message, const char *file, unsigned line);
+_Noreturn void c_program_fail(const char *message, const char *file, unsigned line);
 
 /* Of a failed assertion that was reached: where, else NULL. */
 struct c_failure {

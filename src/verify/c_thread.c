@@ -8,7 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { STACK = 64 << 10, MOST_CHANGES = 2048, MOST_ROUNDS = 4 };
+enum { STACK = 64 << 10, MOST_CHANGES = 2048, MOST_ROUNDS = 16 };
 
 static struct c_thread *thread_of(struct model_thread *model)
 {
@@ -70,9 +70,13 @@ static struct c_thread *running(void)
     return thread_of(model_current);
 }
 
-void c_program_statement(struct world *world, unsigned statement)
+struct world *c_program_running(void)
 {
-    (void)world;
+    return &running()->world;
+}
+
+void c_program_statement(unsigned statement)
+{
     struct meta *meta = &running()->meta;
     *meta = (struct meta){.statement =
                               (uint16_t)(statement < C_MAX_STATEMENTS ? statement : C_MAX_STATEMENTS - 1),
@@ -80,15 +84,13 @@ void c_program_statement(struct world *world, unsigned statement)
                           .rcas_result = PROG_NO_LOC};
 }
 
-uint64_t c_program_ask(struct world *world, const struct op *op)
+uint64_t c_program_ask(const struct op *op)
 {
-    (void)world;
     return ask(model_current, op);
 }
 
-_Noreturn void c_program_fail(struct world *world, const char *message, const char *file, unsigned line)
+_Noreturn void c_program_fail(const char *message, const char *file, unsigned line)
 {
-    (void)world;
     struct c_thread *thread = running();
     thread->failure = (struct c_failure){.message = message, .file = file, .line = line};
     for (;;)
@@ -278,6 +280,23 @@ static void keep_state(struct c_thread *thread, struct point *point, const struc
     memcpy(point->changes.offsets, snapshot->offsets, snapshot->n * sizeof(uint32_t));
 }
 
+/* What the C code can see, for a waiting loop to be compared with itself. Each operation that is posted and
+ * waited for counts up its queue pair's counters; when nothing is under way their values mean nothing. */
+static uint64_t loop_state(const struct c_thread *thread, struct snapshot *snapshot)
+{
+    const rem_thread *own = &thread->world.threads[thread->index];
+    struct snapshot rest;
+    rest.n = 0;
+    for (unsigned i = 0; i < snapshot->n; i++) {
+        if (model_is_counter(own, world_address(&thread->world, snapshot->offsets[i])))
+            continue;
+        rest.offsets[rest.n] = snapshot->offsets[i];
+        rest.values[rest.n++] = snapshot->values[i];
+    }
+    struct digest digest = state_digest(thread, &rest);
+    return digest.stack.low64 ^ digest.offsets.low64 ^ digest.values.low64;
+}
+
 static uint32_t halted(struct c_thread *thread, struct point *point)
 {
     struct c_program *program = thread->program;
@@ -333,7 +352,7 @@ static uint32_t settle(struct c_thread *thread, uint32_t from, uint64_t result)
     if (thread->failure.message) /* the thread stands there for ever */
         thread->asked = (struct op){.kind = OP_SPIN_BEGIN, .loc = PROG_NO_LOC, .local = PROG_NO_LOC};
     else if (thread->waiting)
-        settle_wait(thread, digest.stack.low64 ^ digest.offsets.low64 ^ digest.values.low64);
+        settle_wait(thread, loop_state(thread, &snapshot));
     else
         note_asked(&thread->meta, &thread->asked);
     point.op = thread->asked;

@@ -109,10 +109,10 @@ static uint64_t value(const struct actor *a, const struct lm_expr *e)
     return ir_evaluate(e, a->regs);
 }
 
-static void check(const struct actor *a, const struct lm_stmt *s, int error)
+static void check(const struct lm_stmt *s, int error)
 {
     if (error)
-        c_program_fail(a->world, rem_strerror(error), "", s->pos.line);
+        c_program_fail(rem_strerror(error), "", s->pos.line);
 }
 
 static void assign(const struct actor *a, const struct lm_stmt *s, uint64_t result)
@@ -126,9 +126,8 @@ static void run_cpu(const struct actor *a, const struct lm_stmt *s)
     uint64_t result = 0, *word = own(a, s->decl)->word;
     if (s->decl->kind == LM_SHARED) {
         rem_sv *sv = &own(a, s->decl)->sv;
-        check(a, s,
-              s->kind == LM_LOAD ? rem_sv_read(a->thread, sv, &result)
-                                 : rem_sv_write(a->thread, sv, value(a, s->e)));
+        check(s, s->kind == LM_LOAD ? rem_sv_read(a->thread, sv, &result)
+                                    : rem_sv_write(a->thread, sv, value(a, s->e)));
         if (s->kind == LM_LOAD)
             assign(a, s, result);
         return;
@@ -160,18 +159,17 @@ static void run_remote(const struct actor *a, const struct lm_stmt *s)
     uint64_t *remote = own(a, s->decl)->word, *local = s->local ? own(a, s->local)->word : NULL;
     switch (s->kind) {
     case LM_PUT:
-        check(a, s,
-              local ? rem_put(thread, node, remote, local, sizeof *local, work)
-                    : rem_put_value(thread, node, remote, value(a, s->v), work));
+        check(s, local ? rem_put(thread, node, remote, local, sizeof *local, work)
+                       : rem_put_value(thread, node, remote, value(a, s->v), work));
         break;
     case LM_GET:
-        check(a, s, rem_get(thread, local, node, remote, sizeof *local, work));
+        check(s, rem_get(thread, local, node, remote, sizeof *local, work));
         break;
     case LM_RCAS:
-        check(a, s, rem_rcas(thread, local, node, remote, value(a, s->e), value(a, s->v), work));
+        check(s, rem_rcas(thread, local, node, remote, value(a, s->e), value(a, s->v), work));
         break;
     default:
-        check(a, s, rem_rfaa(thread, local, node, remote, value(a, s->v), work));
+        check(s, rem_rfaa(thread, local, node, remote, value(a, s->v), work));
         break;
     }
 }
@@ -182,16 +180,13 @@ static void run_lock(const struct actor *a, const struct lm_stmt *s)
     bool acquire = s->kind == LM_ACQUIRE;
     switch (s->decl->kind) {
     case LM_WLOCK:
-        check(a, s,
-              acquire ? rem_wlock_acquire(a->thread, &o->wlock) : rem_wlock_release(a->thread, &o->wlock));
+        check(s, acquire ? rem_wlock_acquire(a->thread, &o->wlock) : rem_wlock_release(a->thread, &o->wlock));
         break;
     case LM_SLOCK:
-        check(a, s,
-              acquire ? rem_slock_acquire(a->thread, &o->slock) : rem_slock_release(a->thread, &o->slock));
+        check(s, acquire ? rem_slock_acquire(a->thread, &o->slock) : rem_slock_release(a->thread, &o->slock));
         break;
     default:
-        check(a, s,
-              acquire ? rem_nlock_acquire(a->thread, &o->nlock) : rem_nlock_release(a->thread, &o->nlock));
+        check(s, acquire ? rem_nlock_acquire(a->thread, &o->nlock) : rem_nlock_release(a->thread, &o->nlock));
         break;
     }
 }
@@ -220,17 +215,16 @@ static void run_sc(const struct actor *a, const struct lm_stmt *s)
     union object *o = own(a, s->decl);
     struct access access = {s->kind, s->e ? value(a, s->e) : 0, s->v ? value(a, s->v) : 0, 0};
     if (a->client->sc_as == SC_AS_OBJECT)
-        check(a, s,
-              rem_object_call_parts(a->thread, &o->object, access_word, &access,
-                                    &(struct rem_part){0, sizeof(uint64_t)}, 1));
+        check(s, rem_object_call_parts(a->thread, &o->object, access_word, &access,
+                                       &(struct rem_part){0, sizeof(uint64_t)}, 1));
     else if (s->kind == LM_SC_READ)
-        check(a, s, rem_sc_read(a->thread, &o->sc, 0, &access.old));
+        check(s, rem_sc_read(a->thread, &o->sc, 0, &access.old));
     else if (s->kind == LM_SC_WRITE)
-        check(a, s, rem_sc_write(a->thread, &o->sc, 0, access.v));
+        check(s, rem_sc_write(a->thread, &o->sc, 0, access.v));
     else if (s->kind == LM_SC_CAS)
-        check(a, s, rem_sc_cas(a->thread, &o->sc, 0, &access.old, access.e, access.v));
+        check(s, rem_sc_cas(a->thread, &o->sc, 0, &access.old, access.e, access.v));
     else
-        check(a, s, rem_sc_faa(a->thread, &o->sc, 0, &access.old, access.v));
+        check(s, rem_sc_faa(a->thread, &o->sc, 0, &access.old, access.v));
     if (s->kind != LM_SC_WRITE)
         assign(a, s, access.old);
 }
@@ -245,7 +239,7 @@ static void await(const struct actor *a, const struct lm_stmt *s)
                                                         (size_t)((const char *)word - node->home)),
                     .local = PROG_NO_LOC,
                     .v = value(a, s->e)};
-    c_program_ask(a->world, &op);
+    c_program_ask(&op);
 }
 
 static void run_block(const struct actor *a, const struct lm_stmt *s);
@@ -273,19 +267,19 @@ static void run_statement(const struct actor *a, const struct lm_stmt *s)
         run_remote(a, s);
         break;
     case LM_RFENCE:
-        check(a, s, rem_rfence(a->thread, (int)s->node));
+        check(s, rem_rfence(a->thread, (int)s->node));
         break;
     case LM_WAIT:
-        check(a, s, rem_wait(a->thread, s->wid));
+        check(s, rem_wait(a->thread, s->wid));
         break;
     case LM_SVWAIT:
-        check(a, s, rem_wait(a->thread, SV_WORK + s->wid));
+        check(s, rem_wait(a->thread, SV_WORK + s->wid));
         break;
     case LM_BCAST:
-        check(a, s, rem_sv_broadcast(a->thread, &own(a, s->decl)->sv, s->nodes, SV_WORK + s->wid));
+        check(s, rem_sv_broadcast(a->thread, &own(a, s->decl)->sv, s->nodes, SV_WORK + s->wid));
         break;
     case LM_GFENCE:
-        check(a, s, rem_gfence(a->thread, s->all_nodes ? REM_ALL_NODES : s->nodes));
+        check(s, rem_gfence(a->thread, s->all_nodes ? REM_ALL_NODES : s->nodes));
         break;
     case LM_ACQUIRE:
     case LM_RELEASE:
@@ -296,7 +290,7 @@ static void run_statement(const struct actor *a, const struct lm_stmt *s)
         break;
     case LM_ASSUME:
         if (!value(a, s->e))
-            c_program_ask(a->world, &(struct op){.kind = OP_DROP, .loc = PROG_NO_LOC, .local = PROG_NO_LOC});
+            c_program_ask(&(struct op){.kind = OP_DROP, .loc = PROG_NO_LOC, .local = PROG_NO_LOC});
         break;
     case LM_AWAIT:
         await(a, s);
@@ -327,7 +321,7 @@ static void run(void *context, struct world *world, unsigned t, uint64_t *regs)
         regs[r] = thread->reg_init[r];
     unsigned number = 0;
     for (const struct lm_stmt *s = thread->body; s; s = s->next) {
-        c_program_statement(world, number++);
+        c_program_statement(number++);
         run_statement(&actor, s);
     }
 }

@@ -125,16 +125,19 @@ unsigned world_changes(const struct world *world, uint32_t *offsets, uint64_t *v
                    (uint32_t)world->blocks_used, offsets, values, n, most);
 }
 
+void *world_address(const struct world *world, size_t offset)
+{
+    return offset < world->blocks_used ? world->blocks + offset
+                                       : own_heap(world) + (offset - world->blocks_used);
+}
+
 void world_restore(struct world *world, const struct changes *changes)
 {
     char *heap = own_heap(world);
     memcpy(world->blocks, world->image, world->blocks_used);
     memcpy(heap, world->image + world->blocks_used, world->heap_used);
-    for (unsigned i = 0; i < changes->n; i++) {
-        size_t at = changes->offsets[i];
-        char *to = at < world->blocks_used ? world->blocks + at : heap + (at - world->blocks_used);
-        memcpy(to, &changes->values[i], WORD);
-    }
+    for (unsigned i = 0; i < changes->n; i++)
+        memcpy(world_address(world, changes->offsets[i]), &changes->values[i], WORD);
 }
 
 uint64_t world_initial(const struct world *world, unsigned node, size_t offset)

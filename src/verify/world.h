@@ -55,6 +55,8 @@ void *world_alloc(struct world *, size_t size);
 void world_seal(struct world *);
 /* Writes at most `most` changes; returns how many there are. */
 unsigned world_changes(const struct world *, uint32_t *offsets, uint64_t *values, unsigned most);
+/* Where the word at an offset of the image is. */
+void *world_address(const struct world *, size_t offset);
 void world_restore(struct world *, const struct changes *);
 /* The initial value of a word of a node's heap. */
 uint64_t world_initial(const struct world *, unsigned node, size_t offset);

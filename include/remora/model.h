@@ -1,0 +1,84 @@
+/* Tests under the memory model: C code that uses <remora/remora.h>, explored in every behaviour that RDMA
+ * allows. (docs/verify.md is the manual.)
+ *
+ *     struct frame { uint64_t *flag, *data; };
+ *
+ *     static void set_up(rem_job *job, void *memory)         // once for each node, before the threads
+ *     {
+ *         struct frame *frame = memory;
+ *         rem_model_words(job, &frame->flag, 1, "flag");
+ *         rem_model_words(job, &frame->data, 1, "data");
+ *     }
+ *     static void writer(rem_thread *thread, void *memory) { … }
+ *     static void reader(rem_thread *thread, void *memory)
+ *     {
+ *         …
+ *         REM_MODEL_ASSERT(rem_load(thread, frame->data) == 1);
+ *     }
+ *
+ *     REM_MODEL_TEST(message_passing) = {
+ *         .nodes = 2,
+ *         .frame = sizeof(struct frame),
+ *         .set_up = set_up,
+ *         .threads = {{0, writer}, {1, reader}},
+ *     };
+ *
+ * Compile with the flags that `pkg-config --cflags remora-model` gives and link with what --libs gives: the
+ * program has a main of its own that runs all its tests. What a test may do:
+ *
+ *  - all that threads share is symmetric memory, accessed through the library. Static variables and malloc are
+ *    no part of the model; each thread sees its own copy of the frame.
+ *  - loops end, or wait: a loop that waits calls rem_pause, and changes nothing but what it looks at again.
+ *  - put and get copy whole aligned words. rem_plain_in comes before plain accesses to what a get has brought,
+ *    rem_plain_out after plain accesses to what a put will send.
+ *  - rem_clock stands still. */
+#ifndef REMORA_MODEL_H
+#define REMORA_MODEL_H
+
+#include <remora/remora.h>
+
+#ifndef REMORA_MODEL
+#error "compile this with the flags of `pkg-config --cflags remora-model`"
+#endif
+
+#define REM_MODEL_THREADS 8
+#define REM_MODEL_RESULTS 8
+
+struct rem_model_thread {
+    int node;
+    void (*body)(rem_thread *thread, void *frame); /* null: no such thread */
+};
+
+struct rem_model_test {
+    int nodes;
+    size_t frame; /* bytes that each node's threads find, as set_up left them */
+    void (*set_up)(rem_job *job, void *frame);
+    struct rem_model_thread threads[REM_MODEL_THREADS];
+    /* What the threads left with rem_model_result, 0 elsewhere, at the end of every run; false is a failure.
+     * May be null. */
+    int (*holds)(const uint64_t results[REM_MODEL_THREADS][REM_MODEL_RESULTS]);
+    int may_block; /* runs in which threads wait for ever are no failure */
+};
+
+struct rem_model_entry {
+    const char *name;
+    const struct rem_model_test *test;
+};
+
+#define REM_MODEL_TEST(name)                                                                                 \
+    static const struct rem_model_test rem_model_test_##name;                                                \
+    static const struct rem_model_entry rem_model_entry_##name                                               \
+        __attribute__((used, section("rem_model_tests"))) = {#name, &rem_model_test_##name};                 \
+    static const struct rem_model_test rem_model_test_##name
+
+/* In a body. */
+#define REM_MODEL_ASSERT(condition)                                                                          \
+    ((condition) ? (void)0 : rem_model_fail("assertion failed: " #condition, __FILE__, __LINE__))
+
+_Noreturn void rem_model_fail(const char *message, const char *file, unsigned line);
+void rem_model_result(unsigned index, uint64_t value);
+
+/* In set_up: rem_alloc of `count` words, with a name for reports; false if there is no room. */
+int rem_model_words(rem_job *job, uint64_t **words, size_t count, const char *name);
+
+#endif

@@ -32,7 +32,7 @@ struct options {
     uint64_t max_states;
     unsigned jobs;
     const char *resume, *save;
-    bool json, quiet, print, slowest;
+    bool json, quiet, print, rerun;
 };
 
 /* One library under verification. */
@@ -48,7 +48,7 @@ struct verification {
     double seconds;
 };
 
-enum { KEY_BOUND = 256, KEY_JSON, KEY_RESUME, KEY_TIMEOUT, KEY_MAX_STATES, KEY_SAVE, KEY_PRINT };
+enum { KEY_BOUND = 256, KEY_JSON, KEY_RESUME, KEY_TIMEOUT, KEY_MAX_STATES, KEY_SAVE, KEY_PRINT, KEY_RERUN };
 
 static const struct argp_option option_table[] = {
     {"bound", KEY_BOUND, "BOUND", 0, "Which clients: small, default or large", 1},
@@ -57,6 +57,8 @@ static const struct argp_option option_table[] = {
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Give a client up after that time (default 60)", 2},
     {"max-states", KEY_MAX_STATES, "N", 0, "Give a client up beyond N states or executions", 2},
     {"save", KEY_SAVE, "DIR", 0, "Where the files of a violation go (default: the current folder)", 3},
+    {"rerun", KEY_RERUN, NULL, 0,
+     "Get back to a state by running the C code again rather than by saved stacks (to compare)", 2},
     {"json", KEY_JSON, NULL, 0, "One JSON object for each library", 3},
     {"print", KEY_PRINT, NULL, 0, "Print the clients as litmus tests and don't verify them", 3},
     {"quiet", 'q', NULL, 0, "No progress line", 3},
@@ -79,7 +81,8 @@ static void parse_library(struct argp_state *state, struct options *options, con
         if (all || strcmp(name, library_names[l]) == 0)
             options->wanted[l] = found = true;
     if (!found)
-        argp_error(state, "there is no library `%s': wait, sv, wlock, slock, nlock, sc, object, shm, all", name);
+        argp_error(state, "there is no library `%s': wait, sv, wlock, slock, nlock, sc, object, shm, all",
+                   name);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -103,6 +106,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_SAVE:
         options->save = argument;
+        return 0;
+    case KEY_RERUN:
+        options->rerun = true;
         return 0;
     case KEY_JSON:
         options->json = true;
@@ -129,7 +135,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static struct verify_options verify_options(const struct verification *v)
 {
     return (struct verify_options){
-        .sc_as = v->library == LIB_OBJECT ? SC_AS_OBJECT : SC_AS_CELL,
+        .client = {.sc_as = v->library == LIB_OBJECT ? SC_AS_OBJECT : SC_AS_CELL, .rerun = v->options->rerun},
         .over_shm = v->library == LIB_SHM,
         .timeout = v->options->timeout,
         .limits = {.jobs = 1, .max_states = v->options->max_states, .stop = interrupt_flag()}};

@@ -161,13 +161,13 @@ void c_program_place(const struct c_program *program, unsigned loc, unsigned *no
     *offset = program->places[loc].offset;
 }
 
-struct result c_program_explore(struct c_program *program, const struct query *query)
+struct result c_program_explore(struct c_program *program, const struct query *query,
+                                const struct operational_options *options)
 {
-    struct operational_options options = {0};
     c_program_rehearse(program);
     for (unsigned i = 0;; i++) {
         feet_freeze(program);
-        struct result result = explore_operational(query, &options);
+        struct result result = explore_operational(query, options);
         if (!program->dirty || program->fault || program->failure || result.completion != DONE) {
             feet_freeze(program); /* so that everything met can be shown */
             return result;

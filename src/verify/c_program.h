@@ -21,6 +21,8 @@ struct arena;
 /* The code. */
 struct c_code {
     struct world_shape shape;
+    bool
+        rerun; /* get back to a point by running the C code again from the start rather than by its saved stack */
     bool flat; /* to the model, all memory is one node's: the C code executes remote operations itself */
     uint16_t n_regs[PROG_MAX_THREADS]; /* what a thread's body leaves in `regs` can be observed */
     void (*setup)(void *context, struct world *);
@@ -48,7 +50,7 @@ struct world *c_program_world(struct c_program *, unsigned thread);
 void c_program_place(const struct c_program *, unsigned loc, unsigned *node, size_t *offset);
 
 /* All outcomes; see explore_operational. */
-struct result c_program_explore(struct c_program *, const struct query *);
+struct result c_program_explore(struct c_program *, const struct query *, const struct operational_options *);
 
 /* In a setup or body: whose world it is. */
 struct world *c_program_running(void);

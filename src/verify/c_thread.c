@@ -20,6 +20,8 @@ static struct c_thread *thread_of(struct model_thread *model)
 static uint64_t ask(struct model_thread *model, const struct op *op)
 {
     struct c_thread *thread = thread_of(model);
+    if (thread->n_replay)
+        return thread->replay[--thread->n_replay];
     thread->asked = *op;
     thread->waiting = false;
     coroutine_pause(&thread->coroutine);
@@ -34,6 +36,10 @@ static uint16_t locate(struct model_thread *model, unsigned node, size_t offset)
 static void wait_step(struct model_thread *model, const void *key)
 {
     struct c_thread *thread = thread_of(model);
+    if (thread->n_replay) {
+        thread->n_replay--;
+        return;
+    }
     thread->asked = (struct op){.kind = OP_SPIN_BEGIN, .loc = PROG_NO_LOC, .local = PROG_NO_LOC};
     thread->waiting = true;
     thread->loop = key;
@@ -362,14 +368,12 @@ static uint32_t settle(struct c_thread *thread, uint32_t from, uint64_t result)
     return new_point(thread, &point, &snapshot);
 }
 
-static uint32_t go_on(struct c_thread *thread, bool start, uint32_t from, uint64_t result)
+/* Runs the C code up to its next pause. */
+static void run_on(struct c_thread *thread, bool start)
 {
     struct model_thread *before = model_current;
     struct world *world = world_enter(&thread->world);
     model_current = &thread->model;
-    thread->ended = false;
-    thread->faulted = NULL;
-    thread->failure = (struct c_failure){0};
     thread->live = NO_POINT;
     thread->runs++;
     if (start)
@@ -378,13 +382,38 @@ static uint32_t go_on(struct c_thread *thread, bool start, uint32_t from, uint64
         coroutine_resume(&thread->coroutine);
     model_current = before;
     world_enter(world);
+}
+
+static uint32_t go_on(struct c_thread *thread, bool start, uint32_t from, uint64_t result)
+{
+    thread->ended = false;
+    thread->faulted = NULL;
+    thread->failure = (struct c_failure){0};
+    run_on(thread, start);
     return settle(thread, from, result);
+}
+
+/* The alternative to saved stacks: the code runs again from the start, with what it has observed. */
+static void run_again(struct c_thread *thread, uint32_t number)
+{
+    thread->n_replay = 0;
+    for (uint32_t at = number; thread->points[at].from != NO_POINT; at = thread->points[at].from) {
+        if (thread->n_replay == thread->replay_capacity) {
+            thread->replay_capacity = thread->replay_capacity ? 2 * thread->replay_capacity : 64;
+            thread->replay = xrealloc(thread->replay, thread->replay_capacity * sizeof *thread->replay);
+        }
+        thread->replay[thread->n_replay++] = thread->points[at].result;
+    }
+    world_restore(&thread->world, &(struct changes){0});
+    run_on(thread, true);
 }
 
 static void put_back(struct c_thread *thread, uint32_t number)
 {
     const struct point *point = &thread->points[number];
-    if (thread->live != number) {
+    if (thread->live != number && thread->program->code.rerun) {
+        run_again(thread, number);
+    } else if (thread->live != number) {
         world_restore(&thread->world, &point->changes);
         coroutine_restore(&thread->coroutine, point->image, point->image_size);
     }
@@ -456,6 +485,7 @@ void c_thread_free(struct c_thread *thread)
     free(thread->points);
     free(thread->edges);
     free(thread->table);
+    free(thread->replay);
     feet_free(&thread->feet);
     coroutine_free(&thread->coroutine);
     world_free(&thread->world);

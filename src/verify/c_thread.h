@@ -77,6 +77,9 @@ struct c_thread {
     struct c_failure failure;
     const void *loop;
     struct meta meta; /* now */
+    /* While the code is run again: what it has observed, the first of it last. */
+    uint64_t *replay;
+    unsigned n_replay, replay_capacity;
     /* Points. */
     struct point *points;
     uint32_t n_points, points_capacity;

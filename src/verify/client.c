@@ -365,11 +365,12 @@ static void find_observables(struct arena *arena, struct client *client)
 }
 
 const char *client_new(struct arena *arena, struct client *client, const struct lm_test *test,
-                       enum sc_as sc_as)
+                       const struct client_options *options)
 {
-    *client = (struct client){.test = test, .sc_as = sc_as};
+    *client = (struct client){.test = test, .sc_as = options->sc_as};
     struct c_code code = {.shape = {.n_nodes = test->nodes, .n_threads = test->n_threads, .heap = 64 << 10},
                           .flat = CLIENT_FLAT,
+                          .rerun = options->rerun,
                           .setup = set_up,
                           .body = run,
                           .context = client};

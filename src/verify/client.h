@@ -9,6 +9,11 @@
 /* What stands for a declaration of RDMA-SC in C: an array of one location, or an object of one word. */
 enum sc_as { SC_AS_CELL, SC_AS_OBJECT };
 
+struct client_options {
+    enum sc_as sc_as;
+    bool rerun; /* see c_code */
+};
+
 struct client {
     const struct lm_test *test;
     enum sc_as sc_as;
@@ -19,10 +24,12 @@ struct client {
 };
 
 /* The client's program with its observables, or the reason why there is none. Free client->program. */
-const char *client_new(struct arena *, struct client *, const struct lm_test *, enum sc_as);
+const char *client_new(struct arena *, struct client *, const struct lm_test *,
+                       const struct client_options *);
 
 /* The same over the shm provider, whose C code executes everything by loads, stores and locked instructions. */
-const char *shm_client_new(struct arena *, struct client *, const struct lm_test *, enum sc_as);
+const char *shm_client_new(struct arena *, struct client *, const struct lm_test *,
+                           const struct client_options *);
 
 /* What a word is called: "x", "l.serving", "l.rel[1]". */
 const char *client_location_name(struct arena *, const struct client *, unsigned loc);

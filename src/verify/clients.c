@@ -523,7 +523,7 @@ static void add_family(struct clients *c, const struct family *f)
     }
 
 /* nodes, threads, letters, in one thread, of those outside, homes, alphabet, sections, objects, work ids, mutual */
-static const struct family families[N_LIBRARIES][3][6] = {
+static const struct family families[N_LIBRARIES][3][7] = {
     [LIB_WAIT] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false}, END},
                   {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
                    {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
@@ -559,6 +559,7 @@ static const struct family families[N_LIBRARIES][3][6] = {
     [LIB_WLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false}, END},
                    {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
                     {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                    {2, 2, 4, 3, 1, "1", PLAIN_LETTERS, 1, 1, 0, false},
                     {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
                     {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
                     END},
@@ -568,6 +569,7 @@ static const struct family families[N_LIBRARIES][3][6] = {
     [LIB_SLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false}, END},
                    {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
                     {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                    {2, 2, 4, 3, 1, "1", PLAIN_LETTERS, 1, 1, 0, false},
                     {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
                     {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
                     END},
@@ -579,6 +581,7 @@ static const struct family families[N_LIBRARIES][3][6] = {
                     END},
                    {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
                     {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                    {2, 2, 4, 3, 1, "1", PLAIN_LETTERS, 1, 1, 0, false},
                     {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
                     {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
                     {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0, false},

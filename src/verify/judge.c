@@ -116,8 +116,8 @@ struct verify_result verify_client(struct arena *arena, const struct lm_test *te
     if (options->timeout > 0)
         limits.deadline = start + options->timeout;
     struct client client;
-    const char *why = options->over_shm ? shm_client_new(arena, &client, test, options->sc_as)
-                                        : client_new(arena, &client, test, options->sc_as);
+    const char *why = options->over_shm ? shm_client_new(arena, &client, test, &options->client)
+                                        : client_new(arena, &client, test, &options->client);
     if (why && client.program && c_program_failure(client.program))
         why = NULL;
     if (why) {
@@ -129,7 +129,7 @@ struct verify_result verify_client(struct arena *arena, const struct lm_test *te
                           .observables = client.observables,
                           .n_observables = client.n_observables,
                           .limits = limits};
-    struct result code = c_program_explore(client.program, &query);
+    struct result code = c_program_explore(client.program, &query, &(struct operational_options){0});
     result.seconds_c = now() - start;
     result.states = code.explored;
     result.outcomes = outcomes_count(code.states);

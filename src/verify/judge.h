@@ -27,7 +27,7 @@ struct verify_result {
 };
 
 struct verify_options {
-    enum sc_as sc_as;
+    struct client_options client;
     bool over_shm;        /* the C code of the shm provider too, over x86-TSO; compared with RDMA-TSO */
     struct limits limits; /* of each engine; the deadline is set from `timeout` */
     double timeout;       /* seconds for one client; 0: none */

@@ -218,7 +218,7 @@ static int explore(struct run_of_test *run, const struct options *options)
                                 .n_observables = n,
                                 .limits = {.jobs = options->jobs, .max_states = options->max_states}};
     uint64_t before = static_memory();
-    run->result = c_program_explore(run->program, &run->query);
+    run->result = c_program_explore(run->program, &run->query, &(struct operational_options){0});
     if (static_memory() != before)
         return say_unknown(run, "it changes static variables, which the model does not see");
     return judge(run);

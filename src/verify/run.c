@@ -71,15 +71,15 @@ static void tell(struct whole *t, struct lm_test *test, const struct verify_opti
                  const struct verify_result *result)
 {
     struct client client;
-    const char *none = options->over_shm ? shm_client_new(t->arena, &client, test, options->sc_as)
-                                         : client_new(t->arena, &client, test, options->sc_as);
+    const char *none = options->over_shm ? shm_client_new(t->arena, &client, test, &options->client)
+                                         : client_new(t->arena, &client, test, &options->client);
     if (none && !c_program_failure(client.program))
         return;
     struct query query = {.program = c_program_base(client.program),
                           .observables = client.observables,
                           .n_observables = client.n_observables,
                           .limits = options->limits};
-    struct result again = c_program_explore(client.program, &query);
+    struct result again = c_program_explore(client.program, &query, &(struct operational_options){0});
     outcomes_free(again.states);
     const struct c_failure *failure = c_program_failure(client.program);
     struct run_goal goal = {.query = &query, .row = result->row, .stuck = result->fault == FAULT_STUCK};

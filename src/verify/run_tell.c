@@ -54,8 +54,11 @@ static const char *where(const struct teller *t, unsigned thread, uint32_t point
         struct source_line line = source_line_of_call(t->lines, addresses[i]);
         if (!line.file || is_plumbing(line.file))
             continue;
-        if (strcmp(line.file, "client.c") == 0 || strcmp(line.file, "model_main.c") == 0)
-            break;
+        if (strcmp(line.file, "client.c") == 0 || strcmp(line.file, "model_main.c") == 0) {
+            if (told)
+                break;
+            continue;
+        }
         text = arena_printf(t->arena, "%s%s%s:%u", text, told ? " < " : "", line.file, line.line);
         told++;
     }

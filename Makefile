@@ -3,7 +3,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 .DEFAULT_GOAL := all
-.PHONY: all deps demo check check-release check-sanitized check-clang soak bench mutants fuzz-parser promote install clean format
+.PHONY: all deps demo check check-release check-sanitized check-clang soak bench mutants verify mutants-verify fuzz-parser promote install clean format
 
 deps:
 	@tools/deps.sh
@@ -28,6 +28,14 @@ bench: all
 # Breaks one guard of the model at a time and shows that the tests notice.
 mutants: deps
 	@tools/mutants.sh $(BUILD)-mutants
+
+# The library's C code against the specifications, at the default bound.
+verify: all
+	@$(BUILD)/src/cli/remora verify
+
+# Puts one fault at a time into the library and shows which client notices.
+mutants-verify: all
+	@tools/mutants-verify.py $(BUILD)
 
 # Random bytes to the parser, for FUZZ_SECONDS.
 fuzz-parser: deps

@@ -35,6 +35,14 @@ static bool has_row(const struct machine *m, const uint8_t *state, const struct 
     return true;
 }
 
+static bool only_spins(const struct machine *m, const uint8_t *state, const struct step *steps, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (steps[i].rule != RULE_CPU || local_of(m, state, steps[i].thread)->kind != OP_SPIN_BEGIN)
+            return false;
+    return n > 0;
+}
+
 static bool is_goal(const struct search_run *s, const uint8_t *state, const struct step *steps, unsigned n)
 {
     const struct run_goal *goal = s->goal;

@@ -200,7 +200,7 @@ static void verify_all(struct verification *v)
     struct progress progress = progress_start();
     progress.on &= !v->options->quiet;
     double start = now();
-    struct pool *pool = pool_start(v->options->jobs, v->n, verify_one, v);
+    struct pool *pool = pool_start(v->options->jobs, v->n, verify_one, v, interrupt_flag());
     for (size_t i = 0; i < v->n; i++)
         while (!pool_wait(pool, i, 0.2)) {
             size_t current;

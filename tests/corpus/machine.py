@@ -98,7 +98,10 @@ class Machine:
     def observe(self, state):
         mem, threads = state[0], state[1]
         regs = [dict(th[1]) for th in threads]
-        memory = {x: mem[i] for x, i in self.locs.items()}
+        test = self.test
+        memory = {(s, n): v for s, v in test.shared.items() for n in range(self.N)}  # nothing here uses these two
+        memory.update(test.sc)
+        memory.update({x: mem[i] for x, i in self.locs.items()})
         return tuple(language.value_of(x, regs, memory) for x in self.test.shown)
 
     def complete(self, state):

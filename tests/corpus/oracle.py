@@ -462,8 +462,8 @@ class Search:
         self.ib, self.hb = list(saved[0]), list(saved[1])
 
     def internal(self, w, r):
-        """Store and load of one thread: forwarding through the store buffer."""
-        return w.thread == r.thread and w.stamp in ("lW", "aCW") and r.stamp in ("lR", "aCR")
+        """Store and load of one thread: forwarding through the store buffer. (sv has no ib that would exclude a load before its store.)"""
+        return w.thread == r.thread and (r.lib != "shared" or self.po(w, r)) and w.stamp in ("lW", "aCW") and r.stamp in ("lR", "aCR")
 
     def choose_rf(self, i):
         if i == len(self.reads):

@@ -75,7 +75,8 @@ static const char *verdict_text(struct arena *arena, const struct lm_test *test,
     case EXPLAINED_NO_VALUES:
         if (verdict_is_void(verdict))
             return arena_printf(arena, "Impossible in %s: no run comes to its end", model_name(test));
-        return arena_printf(arena, "Impossible in %s: no write ever gives these values", model_name(test));
+        return arena_printf(arena, "Impossible in %s: no values that the reads could take give this",
+                            model_name(test));
     case EXPLAINED_NO_CYCLE:
         return arena_printf(arena,
                             "Forbidden by %s, but a limit was reached before a contradiction was found",

@@ -112,7 +112,10 @@ struct lm_parse lm_parse_file(struct arena *arena, const char *file)
     struct source source = source_open(arena, arena_strdup(arena, file), NULL, 0);
     struct lm_parse parse = {0};
     struct stat status = {0};
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    /* Without waiting for the writer of a named pipe that has none; reading waits again. */
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, 0);
     size_t length = 0;
     char *text = NULL;
     if (fd >= 0 && !fstat(fd, &status) && S_ISDIR(status.st_mode))

@@ -331,3 +331,9 @@ END
     script -qec "'$REMORA' check -q --timeout 1 big.litmus" typescript >/dev/null || true
     ! grep -q $'\033' typescript
 }
+
+@test "a named pipe without a writer is an empty test, not an endless wait" {
+    mkfifo pipe
+    run -2 timeout 20 "$REMORA" check pipe
+    [[ "$output" == *"has no test in it"* ]]
+}

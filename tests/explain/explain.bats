@@ -58,7 +58,7 @@ setup() {
 @test "an outcome that no values give has no picture" {
     store_buffering none "~exists (0:r0 = 7)" >none.litmus
     run -0 --separate-stderr remora check -q --why --dot none.dot none.litmus
-    [[ "$output" == *"Impossible in RDMA-WAIT: no write ever gives these values: (0:r0=7)"* ]]
+    [[ "$output" == *"Impossible in RDMA-WAIT: no values that the reads could take give this: (0:r0=7)"* ]]
     [ "${#stderr_lines[@]}" -eq 1 ]
     [ ! -e none.dot ]
 }

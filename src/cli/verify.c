@@ -5,6 +5,8 @@
 #include "cli/cli.h"
 #include "cli/pool.h"
 #include "cli/progress.h"
+#include "cli/report/why.h"
+#include "litmus/litmus.h"
 #include "verify/clients.h"
 #include "verify/judge.h"
 #include "verify/run.h"
@@ -26,7 +28,7 @@ struct client_result {
 };
 
 struct options {
-    bool wanted[N_LIBRARIES];
+    bool wanted[N_VERIFIED];
     enum bound bound;
     double timeout;
     uint64_t max_states;
@@ -38,7 +40,7 @@ struct options {
 /* One library under verification. */
 struct verification {
     const struct options *options;
-    enum library library;
+    enum verified library;
     struct clients *clients;
     size_t n;
     struct client_result *results;
@@ -77,7 +79,7 @@ static enum bound parse_bound(struct argp_state *state, const char *name)
 static void parse_library(struct argp_state *state, struct options *options, const char *name)
 {
     bool all = strcmp(name, "all") == 0, found = all;
-    for (unsigned l = 0; l < N_LIBRARIES; l++)
+    for (unsigned l = 0; l < N_VERIFIED; l++)
         if (all || strcmp(name, library_names[l]) == 0)
             options->wanted[l] = found = true;
     if (!found)
@@ -135,8 +137,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static struct verify_options verify_options(const struct verification *v)
 {
     return (struct verify_options){
-        .client = {.sc_as = v->library == LIB_OBJECT ? SC_AS_OBJECT : SC_AS_CELL, .rerun = v->options->rerun},
-        .over_shm = v->library == LIB_SHM,
+        .client = {.sc_as = v->library == VERIFY_OBJECT ? SC_AS_OBJECT : SC_AS_CELL,
+                   .rerun = v->options->rerun},
+        .over_shm = v->library == VERIFY_SHM,
         .timeout = v->options->timeout,
         .limits = {.jobs = 1, .max_states = v->options->max_states, .stop = interrupt_flag()}};
 }
@@ -313,12 +316,28 @@ static void save(const char *folder, const char *library, const char *suffix, co
         complain(command, "%s: %s", name, strerror(errno));
 }
 
+/* Why the specification forbids the outcome that the test asks for; "" if it does not ask for one. */
+static const char *why_forbidden(struct arena *arena, const char *litmus)
+{
+    struct lm_test *test = lm_parse_text(arena, command, litmus, strlen(litmus)).test;
+    if (!test || test->quantifier != LM_NOT_EXISTS)
+        return "";
+    struct judge_options options = {.engine = ENGINE_DECLARATIVE, .timeout = 30, .limits = {.jobs = 1}};
+    struct verdict verdict = judge(arena, test, &options);
+    struct explained_test explained = explain_test(arena, test, &verdict, &options);
+    const char *text = arena_printf(arena, "\nWhy it is forbidden:\n%s", why_in_words(arena, &explained));
+    verdict_free(&verdict);
+    return text;
+}
+
 static void report_violation(const struct verification *v)
 {
     struct arena *arena = arena_new();
     struct lm_test *test = clients_test(arena, v->clients, atomic_load(&v->first_violated));
     struct verify_options options = verify_options(v);
     const char *litmus, *text = run_explain(arena, test, &options, &litmus);
+    if (v->library != VERIFY_SHM) /* there the client's own model is RDMA-TSO */
+        text = arena_printf(arena, "%s%s", text, why_forbidden(arena, litmus));
     const char *folder = v->options->save ? v->options->save : ".";
     save(folder, library_names[v->library], "litmus", litmus);
     save(folder, library_names[v->library], "txt", text);
@@ -359,7 +378,7 @@ static void print_clients(const struct verification *v)
     }
 }
 
-static enum status verify_library(const struct options *options, enum library library)
+static enum status verify_library(const struct options *options, enum verified library)
 {
     struct verification v = {.options = options, .library = library};
     v.clients = clients_new(library, options->bound);
@@ -396,9 +415,9 @@ int verify_main(int argc, char **argv)
     if (!options.json && !options.print)
         output(header, sizeof header - 1);
     enum status status = STATUS_HOLDS;
-    for (unsigned l = 0; l < N_LIBRARIES; l++)
+    for (unsigned l = 0; l < N_VERIFIED; l++)
         if (options.wanted[l] && !atomic_load(interrupt_flag())) {
-            enum status one = verify_library(&options, (enum library)l);
+            enum status one = verify_library(&options, (enum verified)l);
             status = one > status ? one : status;
         }
     return (int)status;

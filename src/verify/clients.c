@@ -95,7 +95,7 @@ struct client_word {
 };
 
 struct clients {
-    enum library library;
+    enum verified library;
     struct client_word *all;
     size_t n, capacity;
     const struct family *families;
@@ -360,19 +360,19 @@ static bool is_locked(const struct client_word *c, unsigned objects)
     return true;
 }
 
-static bool calls_library(enum library library, const struct client_word *c)
+static bool calls_library(enum verified library, const struct client_word *c)
 {
-    static const uint32_t calls[N_LIBRARIES] = {
-        [LIB_WAIT] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) |
-                     ALL(L_GET_INTO) | ALL(L_PUT_COPY),
-        [LIB_SHM] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) |
-                    ALL(L_GET_INTO) | ALL(L_PUT_COPY),
-        [LIB_SV] = ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_GFENCE),
-        [LIB_WLOCK] = ALL(L_ACQUIRE),
-        [LIB_SLOCK] = ALL(L_ACQUIRE),
-        [LIB_NLOCK] = ALL(L_ACQUIRE),
-        [LIB_SC] = ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA),
-        [LIB_OBJECT] = ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA)};
+    static const uint32_t calls[N_VERIFIED] = {
+        [VERIFY_WAIT] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) |
+                        ALL(L_GET_INTO) | ALL(L_PUT_COPY),
+        [VERIFY_SHM] = ALL(L_WAIT) | ALL(L_PUT) | ALL(L_PUT_FROM) | ALL(L_GET) | ALL(L_RFAA) | ALL(L_RCAS) |
+                       ALL(L_GET_INTO) | ALL(L_PUT_COPY),
+        [VERIFY_SV] = ALL(L_SV_READ) | ALL(L_SV_WRITE) | ALL(L_BCAST) | ALL(L_GFENCE),
+        [VERIFY_WLOCK] = ALL(L_ACQUIRE),
+        [VERIFY_SLOCK] = ALL(L_ACQUIRE),
+        [VERIFY_NLOCK] = ALL(L_ACQUIRE),
+        [VERIFY_SC] = ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA),
+        [VERIFY_OBJECT] = ALL(L_SC_READ) | ALL(L_SC_WRITE) | ALL(L_SC_CAS) | ALL(L_SC_FAA)};
     for (unsigned t = 0; t < c->n_threads; t++)
         for (unsigned i = 0; i < c->threads[t][1]; i++)
             if (in(calls[library], c->threads[t][2 + i]))
@@ -523,17 +523,17 @@ static void add_family(struct clients *c, const struct family *f)
     }
 
 /* nodes, threads, letters, in one thread, of those outside, homes, alphabet, sections, objects, work ids, mutual */
-static const struct family families[N_LIBRARIES][3][7] = {
-    [LIB_WAIT] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false}, END},
-                  {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
-                   {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
-                   {2, 2, 5, 4, 0, "01", PLAIN_LETTERS, 0, 0, 2, false},
-                   END},
-                  {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
-                   {3, 3, 4, 2, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
-                   {2, 2, 6, 5, 0, "01", PLAIN_LETTERS, 0, 0, 2, false},
-                   END}},
-    [LIB_SHM] =
+static const struct family families[N_VERIFIED][3][7] = {
+    [VERIFY_WAIT] = {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false}, END},
+                     {{2, 2, 4, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+                      {2, 3, 3, 1, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+                      {2, 2, 5, 4, 0, "01", PLAIN_LETTERS, 0, 0, 2, false},
+                      END},
+                     {{2, 2, 5, 4, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+                      {3, 3, 4, 2, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
+                      {2, 2, 6, 5, 0, "01", PLAIN_LETTERS, 0, 0, 2, false},
+                      END}},
+    [VERIFY_SHM] =
         {{{2, 2, 3, 3, 0, "01", WAIT_LETTERS, 0, 0, 2, false},
           {2, 2, 5, 3, 0, "00", BUFFER_LETTERS | ALL(L_PUT) | ALL(L_GET), 0, 0, 0, true},
           {1, 2, 5, 3, 0, "00", BUFFER_LETTERS | ALL(L_PUT_COPY), 0, 0, 0, true},
@@ -549,61 +549,61 @@ static const struct family families[N_LIBRARIES][3][7] = {
            BUFFER_LETTERS | ALL(L_WAIT) | ALL(L_PUT) | ALL(L_GET) | ALL(L_GET_INTO) | ALL(L_PUT_COPY), 0, 0,
            0, true},
           END}},
-    [LIB_SV] = {{{2, 2, 4, 3, 0, "0", SV_LETTERS, 0, 0, 0, false}, END},
-                {{2, 2, 5, 4, 0, "0", SV_LETTERS, 0, 0, 0, false},
-                 {3, 3, 4, 2, 0, "", SV_LETTERS, 0, 0, 0, false},
-                 END},
-                {{2, 2, 6, 4, 0, "01", SV_LETTERS, 0, 0, 0, false},
-                 {3, 3, 5, 3, 0, "0", SV_LETTERS, 0, 0, 0, false},
-                 END}},
-    [LIB_WLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false}, END},
-                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
-                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
-                    {2, 2, 4, 3, 1, "1", PLAIN_LETTERS, 1, 1, 0, false},
-                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
-                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+    [VERIFY_SV] = {{{2, 2, 4, 3, 0, "0", SV_LETTERS, 0, 0, 0, false}, END},
+                   {{2, 2, 5, 4, 0, "0", SV_LETTERS, 0, 0, 0, false},
+                    {3, 3, 4, 2, 0, "", SV_LETTERS, 0, 0, 0, false},
                     END},
-                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0, false},
-                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                   {{2, 2, 6, 4, 0, "01", SV_LETTERS, 0, 0, 0, false},
+                    {3, 3, 5, 3, 0, "0", SV_LETTERS, 0, 0, 0, false},
                     END}},
-    [LIB_SLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false}, END},
-                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
-                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
-                    {2, 2, 4, 3, 1, "1", PLAIN_LETTERS, 1, 1, 0, false},
-                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
-                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+    [VERIFY_WLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false}, END},
+                      {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                       {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                       {2, 2, 4, 3, 1, "1", PLAIN_LETTERS, 1, 1, 0, false},
+                       {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
+                       {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                       END},
+                      {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0, false},
+                       {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                       END}},
+    [VERIFY_SLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false}, END},
+                      {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                       {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                       {2, 2, 4, 3, 1, "1", PLAIN_LETTERS, 1, 1, 0, false},
+                       {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
+                       {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                       END},
+                      {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0, false},
+                       {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                       END}},
+    [VERIFY_NLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                       {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0, false},
+                       END},
+                      {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                       {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                       {2, 2, 4, 3, 1, "1", PLAIN_LETTERS, 1, 1, 0, false},
+                       {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
+                       {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
+                       {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0, false},
+                       END},
+                      {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0, false},
+                       {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                       {2, 2, 3, 2, 0, "01", LOCK_LETTERS, 2, 2, 0, false},
+                       END}},
+    [VERIFY_SC] = {{{2, 2, 3, 2, 0, "0", SC_LETTERS, 0, 2, 0, false}, END},
+                   {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0, false},
+                    {2, 3, 3, 2, 0, "", SC_LETTERS, 0, 2, 0, false},
                     END},
-                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0, false},
-                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
+                   {{2, 2, 5, 3, 0, "01", SC_LETTERS, 0, 2, 0, false},
+                    {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 2, 0, false},
                     END}},
-    [LIB_NLOCK] = {{{2, 2, 2, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
-                    {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0, false},
-                    END},
-                   {{2, 2, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
-                    {2, 2, 4, 3, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
-                    {2, 2, 4, 3, 1, "1", PLAIN_LETTERS, 1, 1, 0, false},
-                    {3, 3, 2, 1, 0, "01", LOCK_LETTERS, 1, 1, 0, false},
-                    {2, 3, 3, 1, 1, "0", PLAIN_LETTERS, 1, 1, 0, false},
-                    {2, 2, 2, 1, 0, "01", LOCK_LETTERS, 2, 2, 0, false},
-                    END},
-                   {{2, 2, 4, 3, 1, "001", LOCK_LETTERS, 1, 1, 0, false},
-                    {3, 3, 3, 2, 1, "01", LOCK_LETTERS, 1, 1, 0, false},
-                    {2, 2, 3, 2, 0, "01", LOCK_LETTERS, 2, 2, 0, false},
-                    END}},
-    [LIB_SC] = {{{2, 2, 3, 2, 0, "0", SC_LETTERS, 0, 2, 0, false}, END},
-                {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0, false},
-                 {2, 3, 3, 2, 0, "", SC_LETTERS, 0, 2, 0, false},
-                 END},
-                {{2, 2, 5, 3, 0, "01", SC_LETTERS, 0, 2, 0, false},
-                 {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 2, 0, false},
-                 END}},
-    [LIB_OBJECT] = {{{2, 2, 2, 1, 0, "", SC_LETTERS, 0, 1, 0, false}, END},
-                    {{2, 2, 3, 2, 0, "", SC_LETTERS, 0, 2, 0, false},
-                     {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 1, 0, false},
-                     END},
-                    {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0, false},
-                     {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1, 0, false},
-                     END}},
+    [VERIFY_OBJECT] = {{{2, 2, 2, 1, 0, "", SC_LETTERS, 0, 1, 0, false}, END},
+                       {{2, 2, 3, 2, 0, "", SC_LETTERS, 0, 2, 0, false},
+                        {2, 3, 3, 1, 0, "", SC_LETTERS, 0, 1, 0, false},
+                        END},
+                       {{2, 2, 4, 2, 0, "0", SC_LETTERS, 0, 2, 0, false},
+                        {2, 3, 4, 2, 0, "", SC_LETTERS, 0, 1, 0, false},
+                        END}},
 };
 
 static int by_size(const void *a, const void *b)
@@ -640,7 +640,7 @@ static void drop_doubles(struct clients *c)
     c->n = n;
 }
 
-struct clients *clients_new(enum library library, enum bound bound)
+struct clients *clients_new(enum verified library, enum bound bound)
 {
     struct clients *c = xcalloc(1, sizeof *c);
     c->library = library;
@@ -846,7 +846,7 @@ static void write_node(struct writer *w, unsigned node)
 const char *clients_text(struct arena *arena, const struct clients *c, size_t i)
 {
     static const char *const lock_kinds[] = {
-        [LIB_WLOCK] = "wlock", [LIB_SLOCK] = "slock", [LIB_NLOCK] = "nlock"};
+        [VERIFY_WLOCK] = "wlock", [VERIFY_SLOCK] = "slock", [VERIFY_NLOCK] = "nlock"};
     const struct client_word *client = &c->all[i];
     const struct family *f = client->family;
     char *text = NULL;
@@ -887,7 +887,7 @@ struct lm_test *clients_test(struct arena *arena, const struct clients *c, size_
     return lm_parse_text(arena, library_names[c->library], text, strlen(text)).test;
 }
 
-const char *clients_bound(struct arena *arena, enum library library, enum bound bound)
+const char *clients_bound(struct arena *arena, enum verified library, enum bound bound)
 {
     const char *text = "";
     for (const struct family *f = families[library][bound]; f->nodes; f++) {

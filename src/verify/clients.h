@@ -9,15 +9,25 @@
 
 #include <stddef.h>
 
-enum library { LIB_WAIT, LIB_SV, LIB_WLOCK, LIB_SLOCK, LIB_NLOCK, LIB_SC, LIB_OBJECT, LIB_SHM, N_LIBRARIES };
+enum verified {
+    VERIFY_WAIT,
+    VERIFY_SV,
+    VERIFY_WLOCK,
+    VERIFY_SLOCK,
+    VERIFY_NLOCK,
+    VERIFY_SC,
+    VERIFY_OBJECT,
+    VERIFY_SHM,
+    N_VERIFIED
+};
 enum bound { BOUND_SMALL, BOUND_DEFAULT, BOUND_LARGE };
 
-extern const char *const library_names[N_LIBRARIES], *const library_over[N_LIBRARIES];
+extern const char *const library_names[N_VERIFIED], *const library_over[N_VERIFIED];
 
 struct clients;
 struct arena;
 
-struct clients *clients_new(enum library, enum bound);
+struct clients *clients_new(enum verified, enum bound);
 void clients_free(struct clients *);
 size_t clients_count(const struct clients *);
 unsigned clients_threads(const struct clients *, size_t i);
@@ -25,6 +35,6 @@ unsigned clients_threads(const struct clients *, size_t i);
 const char *clients_text(struct arena *, const struct clients *, size_t i);
 struct lm_test *clients_test(struct arena *, const struct clients *, size_t i);
 /* The bound in words, one line for each family of clients. */
-const char *clients_bound(struct arena *, enum library, enum bound);
+const char *clients_bound(struct arena *, enum verified, enum bound);
 
 #endif

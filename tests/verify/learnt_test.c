@@ -11,13 +11,14 @@
 
 enum { MOST_STATES = 100000 };
 
-static struct result explore(struct arena *arena, const struct lm_test *test, enum library library,
+static struct result explore(struct arena *arena, const struct lm_test *test, enum verified library,
                              bool plain)
 {
     struct client client;
-    struct client_options as = {.sc_as = library == LIB_OBJECT ? SC_AS_OBJECT : SC_AS_CELL, .rerun = plain};
-    const char *why = library == LIB_SHM ? shm_client_new(arena, &client, test, &as)
-                                         : client_new(arena, &client, test, &as);
+    struct client_options as = {.sc_as = library == VERIFY_OBJECT ? SC_AS_OBJECT : SC_AS_CELL,
+                                .rerun = plain};
+    const char *why = library == VERIFY_SHM ? shm_client_new(arena, &client, test, &as)
+                                            : client_new(arena, &client, test, &as);
     if (why) {
         printf("%s: %s\n", test->name, why);
         exit(1);
@@ -47,7 +48,7 @@ struct tally {
     bool differs;
 };
 
-static void compare(const struct clients *clients, enum library library, size_t i, struct tally *tally)
+static void compare(const struct clients *clients, enum verified library, size_t i, struct tally *tally)
 {
     struct arena *arena = arena_new();
     struct lm_test *test = clients_test(arena, clients, i);
@@ -72,10 +73,10 @@ int main(int argc, char **argv)
 {
     size_t step = argc > 1 ? strtoull(argv[1], NULL, 10) : 40;
     struct tally tally = {0};
-    for (unsigned library = 0; library < N_LIBRARIES; library++) {
-        struct clients *clients = clients_new((enum library)library, BOUND_SMALL);
+    for (unsigned library = 0; library < N_VERIFIED; library++) {
+        struct clients *clients = clients_new((enum verified)library, BOUND_SMALL);
         for (size_t i = 0; i < clients_count(clients) && !tally.differs; i += step)
-            compare(clients, (enum library)library, i, &tally);
+            compare(clients, (enum verified)library, i, &tally);
         clients_free(clients);
     }
     printf("%" PRIu64 " clients compared, %" PRIu64 " states reduced, %" PRIu64 " plain\n", tally.compared,

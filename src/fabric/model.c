@@ -164,10 +164,12 @@ static void execute(struct fabric_thread *thread, const struct fabric_op *op)
         return;
     }
     size_t words = size_of(op) / WORD;
+    model_current->several |= words > 1;
     for (size_t i = 0; i < words; i++) {
-        asked.loc = word_at(op->node, (char *)op->remote + i * WORD);
+        size_t at = (model_current->descending ? words - 1 - i : i) * WORD;
+        asked.loc = word_at(op->node, (char *)op->remote + at);
         if (op->kind != FABRIC_PUT_VALUE)
-            asked.local = local_word((char *)op->local + i * WORD);
+            asked.local = local_word((char *)op->local + at);
         ask(asked);
     }
     struct model_queue *queue = &thread->queue[op->node];

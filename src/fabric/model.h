@@ -21,6 +21,8 @@ struct model_thread {
     /* The C code has done what the model has no meaning for. Does not return. */
     void (*fault)(struct model_thread *, const char *why);
     struct rem_node *node;
+    bool descending; /* the words of one put or get are posted in descending order */
+    bool several;    /* some put or get had more than one */
 };
 
 /* Whose C code this processor is running. */

@@ -119,6 +119,14 @@ bool c_program_bounded(const struct c_program *program)
     return program->bounded;
 }
 
+bool c_program_several_words(const struct c_program *program)
+{
+    bool several = false;
+    for (unsigned t = 0; t < program->code.shape.n_threads; t++)
+        several |= program->threads[t].model.several;
+    return several;
+}
+
 const struct c_failure *c_program_failure(const struct c_program *program)
 {
     return program->failure;

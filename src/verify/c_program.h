@@ -23,6 +23,7 @@ struct c_code {
     struct world_shape shape;
     bool
         rerun; /* get back to a point by running the C code again from the start rather than by its saved stack */
+    bool descending; /* post the words of one put or get in descending order */
     bool flat; /* to the model, all memory is one node's: the C code executes remote operations itself */
     uint16_t n_regs[PROG_MAX_THREADS]; /* what a thread's body leaves in `regs` can be observed */
     void (*setup)(void *context, struct world *);
@@ -48,6 +49,10 @@ unsigned c_program_location(struct c_program *, unsigned node, size_t offset);
 unsigned c_program_word(struct c_program *, unsigned node, const void *pointer);
 struct world *c_program_world(struct c_program *, unsigned thread);
 void c_program_place(const struct c_program *, unsigned loc, unsigned *node, size_t *offset);
+
+/* Whether some put or get was of several words. Those of one are not ordered among themselves; a program with
+ * such operations is to be explored in ascending and in descending order. */
+bool c_program_several_words(const struct c_program *);
 
 /* All outcomes; see explore_operational. */
 struct result c_program_explore(struct c_program *, const struct query *, const struct operational_options *);

@@ -464,11 +464,15 @@ static void set_up(struct c_program *program, struct c_thread *thread)
 void c_thread_start(struct c_program *program, unsigned t)
 {
     struct c_thread *thread = &program->threads[t];
-    *thread = (struct c_thread){
-        .model = {.ask = ask, .locate = locate, .wait = wait_step, .wait_end = wait_end, .fault = fault},
-        .program = program,
-        .index = t,
-        .meta = {.rcas_result = PROG_NO_LOC}};
+    *thread = (struct c_thread){.model = {.ask = ask,
+                                          .locate = locate,
+                                          .wait = wait_step,
+                                          .wait_end = wait_end,
+                                          .fault = fault,
+                                          .descending = program->code.descending},
+                                .program = program,
+                                .index = t,
+                                .meta = {.rcas_result = PROG_NO_LOC}};
     set_up(program, thread);
     coroutine_new(&thread->coroutine, STACK);
 }

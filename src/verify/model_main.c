@@ -134,6 +134,7 @@ struct run_of_test {
     struct query query;
     struct result result;
     unsigned n_threads;
+    bool descending;
 };
 
 static bool holds(const struct run_of_test *run, const uint64_t *row)
@@ -199,9 +200,10 @@ static int judge(const struct run_of_test *run)
     }
     if (run->result.completion != DONE)
         return say_unknown(run, run->result.why ? run->result.why : "a limit was reached");
-    printf("ok      %s%s, %zu outcomes, %" PRIu64 " states\n", run->entry->name,
+    printf("ok      %s%s%s, %zu outcomes, %" PRIu64 " states\n", run->entry->name,
            c_program_bounded(run->program) ? " (bounded: a waiting loop keeps changing its own state)" : "",
-           outcomes_count(run->result.states), run->result.explored);
+           run->descending ? " (words in descending order)" : "", outcomes_count(run->result.states),
+           run->result.explored);
     return 0;
 }
 
@@ -224,11 +226,14 @@ static int explore(struct run_of_test *run, const struct options *options)
     return judge(run);
 }
 
-static int run_test(const struct rem_model_entry *entry, const struct options *options)
+/* *several: it puts or gets several words at once. */
+static int run_one_way(const struct rem_model_entry *entry, const struct options *options, bool descending,
+                       bool *several)
 {
     const struct rem_model_test *test = entry->test;
-    struct run_of_test run = {.arena = arena_new(), .entry = entry};
+    struct run_of_test run = {.arena = arena_new(), .entry = entry, .descending = descending};
     struct c_code code = {.shape = {.n_nodes = (unsigned)test->nodes, .heap = 256 << 10},
+                          .descending = descending,
                           .setup = set_up,
                           .body = body,
                           .context = (void *)(uintptr_t)test};
@@ -240,10 +245,19 @@ static int run_test(const struct rem_model_entry *entry, const struct options *o
     c_program_new(run.arena, &code, &run.program);
     const struct frame_of_world *frame = c_program_world(run.program, 0)->frame;
     int status = frame->failed ? say_unknown(&run, "its setup ran out of memory") : explore(&run, options);
+    *several = c_program_several_words(run.program);
     outcomes_free(run.result.states);
     c_program_free(run.program);
     arena_free(run.arena);
     return status;
+}
+
+/* The words of one put or get are not ordered among themselves: both orders. */
+static int run_test(const struct rem_model_entry *entry, const struct options *options)
+{
+    bool several;
+    int status = run_one_way(entry, options, false, &several);
+    return status == 0 && several ? run_one_way(entry, options, true, &several) : status;
 }
 
 /* --- all of them --- */

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +39,19 @@ static const char *copy(struct source_lines *lines, const char *text)
     return text ? arena_strdup(lines->arena, text) : NULL;
 }
 
+/* Compilers need not say which unit an address is in (clang does not), so they are asked one by one. */
+static const char *find_line(Dwfl_Module *module, Dwarf_Addr address, int *number)
+{
+    Dwarf_Addr bias;
+    for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &bias));) {
+        if (dwarf_haspc(unit, address - bias) <= 0)
+            continue;
+        Dwarf_Line *line = dwarf_getsrc_die(unit, address - bias);
+        return line && dwarf_lineno(line, number) == 0 ? dwarf_linesrc(line, NULL, NULL) : NULL;
+    }
+    return NULL;
+}
+
 struct source_line source_line_of_call(struct source_lines *lines, const void *return_address)
 {
     struct source_line result = {0};
@@ -46,9 +60,8 @@ struct source_line source_line_of_call(struct source_lines *lines, const void *r
     if (!module)
         return result;
     result.function = copy(lines, dwfl_module_addrname(module, address));
-    Dwfl_Line *line = dwfl_module_getsrc(module, address);
     int number = 0;
-    const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+    const char *file = find_line(module, address, &number);
     if (file) {
         const char *slash = strrchr(file, '/');
         result.file = copy(lines, slash ? slash + 1 : file);

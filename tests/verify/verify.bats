@@ -1,6 +1,7 @@
 # remora verify: its exit statuses and its output; programs of tests under the model.
 
 load ../cli/helper
+bats_require_minimum_version 1.5.0
 
 setup() {
     cd "$BATS_TEST_TMPDIR"

@@ -9,6 +9,12 @@
 
 _Thread_local struct model_thread *model_current;
 
+__attribute__((noinline)) struct model_thread *model_self(void)
+{
+    __asm__ volatile("");
+    return model_current;
+}
+
 enum { WORD = sizeof(uint64_t), IN_FLIGHT = 64 };
 
 struct model_queue {
@@ -29,13 +35,13 @@ static bool is_registered(const struct rem_node *node, const void *pointer, size
 
 static void fault(const char *why)
 {
-    model_current->fault(model_current, why);
+    model_self()->fault(model_self(), why);
     abort();
 }
 
 static uint16_t word_at(unsigned node, const void *pointer)
 {
-    struct model_thread *model = model_current;
+    struct model_thread *model = model_self();
     if ((uintptr_t)pointer % WORD != 0)
         fault("an access to a word that is not aligned");
     return model->locate(model, node, (size_t)((const char *)pointer - model->node->home));
@@ -43,14 +49,14 @@ static uint16_t word_at(unsigned node, const void *pointer)
 
 static uint16_t local_word(const void *pointer)
 {
-    if (!is_registered(model_current->node, pointer, WORD))
+    if (!is_registered(model_self()->node, pointer, WORD))
         fault("an access, through the library, to memory that rem_alloc did not give on this node");
-    return word_at(model_current->node->self, pointer);
+    return word_at(model_self()->node->self, pointer);
 }
 
 static uint64_t ask(struct op op)
 {
-    return model_current->ask(model_current, &op);
+    return model_self()->ask(model_self(), &op);
 }
 
 static uint64_t ask_cpu(enum op_kind kind, const uint64_t *word, uint64_t e, uint64_t v)
@@ -103,7 +109,7 @@ void rem_mfence(rem_thread *thread)
 void rem_pause(rem_thread *thread)
 {
     (void)thread;
-    model_current->wait(model_current, NULL);
+    model_self()->wait(model_self(), NULL);
 }
 
 void rem_plain_in(rem_thread *thread, void *memory, size_t size)
@@ -164,9 +170,9 @@ static void execute(struct fabric_thread *thread, const struct fabric_op *op)
         return;
     }
     size_t words = size_of(op) / WORD;
-    model_current->several |= words > 1;
+    model_self()->several |= words > 1;
     for (size_t i = 0; i < words; i++) {
-        size_t at = (model_current->descending ? words - 1 - i : i) * WORD;
+        size_t at = (model_self()->descending ? words - 1 - i : i) * WORD;
         asked.loc = word_at(op->node, (char *)op->remote + at);
         if (op->kind != FABRIC_PUT_VALUE)
             asked.local = local_word((char *)op->local + at);
@@ -246,13 +252,13 @@ static void wait_step(struct fabric_thread *thread, struct idle *idle, uint64_t 
 {
     (void)thread;
     (void)distance;
-    model_current->wait(model_current, idle);
+    model_self()->wait(model_self(), idle);
 }
 
 static void wait_end(struct fabric_thread *thread, struct idle *idle)
 {
     (void)thread;
-    model_current->wait_end(model_current, idle);
+    model_self()->wait_end(model_self(), idle);
 }
 
 static void wake(struct fabric_thread *thread, uint64_t key, uint64_t value)

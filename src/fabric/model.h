@@ -25,8 +25,10 @@ struct model_thread {
     bool several;    /* some put or get had more than one */
 };
 
-/* Whose C code this processor is running. */
+/* Whose C code this pthread is running. A coroutine may be continued by another pthread than the one it paused on,
+ * so that C code under the model must not keep the variable's address: it calls model_self. */
 extern _Thread_local struct model_thread *model_current;
+struct model_thread *model_self(void);
 
 extern const struct fabric fabric_model;
 

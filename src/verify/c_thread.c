@@ -73,7 +73,7 @@ static void body(void *argument)
 
 static struct c_thread *running(void)
 {
-    return thread_of(model_current);
+    return thread_of(model_self());
 }
 
 struct world *c_program_running(void)
@@ -92,7 +92,7 @@ void c_program_statement(unsigned statement)
 
 uint64_t c_program_ask(const struct op *op)
 {
-    return ask(model_current, op);
+    return ask(model_self(), op);
 }
 
 _Noreturn void c_program_fail(const char *message, const char *file, unsigned line)

@@ -13,7 +13,7 @@ enum { WORD = sizeof(uint64_t) };
 /* The word's place, if it is in some node's heap. */
 static bool find(const void *word, unsigned size, struct op *op)
 {
-    struct model_thread *model = model_current;
+    struct model_thread *model = model_self();
     const struct rem_node *node = model->node;
     uintptr_t at = (uintptr_t)word - (uintptr_t)node->memory;
     if (at >= node->nodes * node->heap_size)
@@ -29,7 +29,7 @@ static bool find(const void *word, unsigned size, struct op *op)
 
 static uint64_t ask(const struct op *op)
 {
-    return model_current->ask(model_current, op);
+    return model_self()->ask(model_self(), op);
 }
 
 static void fence(void)

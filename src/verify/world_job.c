@@ -95,11 +95,11 @@ void node_idle(struct rem_node *node, struct idle *idle, uint64_t distance)
 {
     (void)node;
     (void)distance;
-    model_current->wait(model_current, idle);
+    model_self()->wait(model_self(), idle);
 }
 
 void node_idle_end(struct rem_node *node, struct idle *idle)
 {
     (void)node;
-    model_current->wait_end(model_current, idle);
+    model_self()->wait_end(model_self(), idle);
 }

@@ -160,7 +160,10 @@ const char *lost_words(const struct event *a, const struct event *b)
 {
     enum role first = role_of(a), second = role_of(b);
     if (is_nic(first) && (is_nic(second) || second == GLOBAL_FENCE) && a->node != b->node)
-        return "operations towards different nodes are not ordered by the network";
+        return first == REMOTE_WRITE || first == ATOMIC_WRITE
+                   ? "operations towards different nodes are not ordered by the network, and a wait or poll "
+                     "between them tells only that the write was acknowledged, not that it is in memory"
+                   : "operations towards different nodes are not ordered by the network";
     if (is_nic(first) && is_nic(second))
         return nic_overtakes(first, second);
     if (is_nic(first))

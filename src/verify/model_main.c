@@ -165,6 +165,12 @@ static int say_unknown(const struct run_of_test *run, const char *why)
     return 3;
 }
 
+/* The words of one put or get arrive in any order; two are tried, and the first is not spoken of. */
+static const char *way(const struct run_of_test *run)
+{
+    return run->descending ? " (the words of a put or get arriving last word first)" : "";
+}
+
 /* 0 all is well, 1 a failure, 3 not known. */
 static int judge(const struct run_of_test *run)
 {
@@ -172,7 +178,7 @@ static int judge(const struct run_of_test *run)
     const struct c_failure *failure = c_program_failure(run->program);
     struct run_goal goal = {.query = &run->query};
     if (failure) {
-        printf("FAILED  %s: P%u, %s:%u: %s\n", run->entry->name, failure->thread, failure->file,
+        printf("FAILED  %s%s: P%u, %s:%u: %s\n", run->entry->name, way(run), failure->thread, failure->file,
                failure->line, failure->message);
         goal.failed = true;
         goal.thread = failure->thread;
@@ -186,24 +192,24 @@ static int judge(const struct run_of_test *run)
         goal.row = outcomes_row(run->result.states, i);
         if (holds(run, goal.row))
             continue;
-        printf("FAILED  %s: .holds is false of a run, which ends with these results (others are 0):\n",
-               run->entry->name);
+        printf("FAILED  %s%s: .holds is false of a run, which ends with these results (others are 0):\n",
+               run->entry->name, way(run));
         show_results(run, goal.row);
         tell(run, &goal);
         return 1;
     }
     if (run->result.stuck && !test->may_block) {
-        printf("FAILED  %s: it can get stuck\n", run->entry->name);
+        printf("FAILED  %s%s: it can get stuck, some thread waits for ever\n", run->entry->name, way(run));
         goal.stuck = true;
         tell(run, &goal);
         return 1;
     }
     if (run->result.completion != DONE)
         return say_unknown(run, run->result.why ? run->result.why : "a limit was reached");
-    printf("ok      %s%s%s, %zu outcomes, %" PRIu64 " states\n", run->entry->name,
+    size_t outcomes = outcomes_count(run->result.states);
+    printf("ok      %s%s%s, %zu outcome%s, %" PRIu64 " states\n", run->entry->name,
            c_program_bounded(run->program) ? " (bounded: a waiting loop keeps changing its own state)" : "",
-           run->descending ? " (words in descending order)" : "", outcomes_count(run->result.states),
-           run->result.explored);
+           way(run), outcomes, outcomes == 1 ? "" : "s", run->result.explored);
     return 0;
 }
 

@@ -111,10 +111,14 @@ static const char *operation(const struct teller *t, const struct local *local, 
     case OP_RFENCE:
         return arena_printf(a, "posts a remote fence towards node %u", entry_node(t->machine, local->entry));
     case OP_POLL:
-        return local->node == NO_NODE ? "polls"
-                                      : arena_printf(a, "polls a completion from node %u", local->node);
+        return local->node == NO_NODE
+                   ? "polls"
+                   : arena_printf(a,
+                                  "polls the oldest completion from node %u (of a put: received, not "
+                                  "necessarily landed)",
+                                  local->node);
     case OP_SPIN_BEGIN:
-        return "looks again";
+        return "begins the next round of its loop";
     default:
         return "goes on";
     }
@@ -248,7 +252,8 @@ static void tell_end(struct teller *t, const struct run *run)
         if (t->failed == thread + 1)
             fprintf(t->out, "      P%u fails%s   [%s]\n", thread, in, where(t, thread, local->point));
         else if (local->kind == OP_SPIN_BEGIN)
-            fprintf(t->out, "      P%u waits%s   [%s]\n", thread, in, where(t, thread, local->point));
+            fprintf(t->out, "      P%u waits in a loop that nothing ends any more%s   [%s]\n", thread, in,
+                    where(t, thread, local->point));
         else
             fprintf(t->out, "      P%u stands%s; what it does next: %s   [%s]\n", thread, in,
                     operation(t, local, 0), where(t, thread, local->point));

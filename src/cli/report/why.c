@@ -194,8 +194,8 @@ static void say_lost(struct teller *t, const struct reordering *r)
     unsigned lost = count_lost(r);
     fprintf(
         t->out,
-        "Statement by statement this could not happen: each of these would be before the next, and so the "
-        "first before itself.\n%s marked * %s what the machines do not keep:\n",
+        "If each statement took effect in its turn this could not happen: each of these would be before the "
+        "next, and the last before the first.\n%s marked * %s what the hardware does not keep:\n",
         lost == 1 ? "The step" : "The steps", lost == 1 ? "is" : "are");
     for (unsigned i = 0; i < r->n_cycle; i++) {
         const struct cycle_step *step = &r->cycle[i];
@@ -246,7 +246,10 @@ static void say_allowed(struct teller *t)
     if (r.n_cycle)
         say_lost(t, &r);
     else
-        fputs("Nothing is reordered: it comes about statement by statement.\n", t->out);
+        fputs("No statement overtakes another in its thread, but a remote operation is not one step: others "
+              "may "
+              "come in between its halves.\n",
+              t->out);
     say_sequence(t, &r);
 }
 

@@ -188,6 +188,18 @@ static void print_head(FILE *out, unsigned number, const struct run_step *step)
     fprintf(out, "%s\n", step->text);
 }
 
+static void print_words(FILE *out)
+{
+    fputs("Words:\n"
+          "  rule n: a step of the NIC, by its number in section 2 of the semantics\n"
+          "  pipe: operations that the NIC has been given; PUTV: a put whose source is read, ACK: a put that "
+          "is sent,\n"
+          "    AW: the write half of a remote atomic, LW: a result that is to be written to local memory\n"
+          "  wbR: writes on their way into the target's memory; wbL: writes on their way into one's own\n"
+          "  CN: a completion that can be polled\n",
+          out);
+}
+
 void trace_text(FILE *out, const struct run *run, const struct trace_style *style)
 {
     struct arena *arena = arena_new();
@@ -208,6 +220,7 @@ void trace_text(FILE *out, const struct run *run, const struct trace_style *styl
         fputs(run->stuck ? "      stuck here:\n" : "      end\n", out);
         print_state(&printer, NULL, &before);
     }
+    print_words(out);
     arena_free(arena);
 }
 

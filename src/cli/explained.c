@@ -3,12 +3,12 @@
 #include "cli/explained.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "litmus/litmus.h"
 #include "search/condition.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 struct question {
     const struct condition *condition;
@@ -19,13 +19,6 @@ static bool is_wanted(void *context, const uint64_t *row)
 {
     const struct question *q = context;
     return q->quantifier == LM_FINAL || condition_holds(q->condition, row) == (q->quantifier != LM_FORALL);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* In the order of the states that are printed. */

@@ -3,10 +3,9 @@
 #include "cli/traced.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "litmus/litmus.h"
 #include "search/condition.h"
-
-#include <time.h>
 
 enum { MOST_OUTCOMES = 64 };
 
@@ -17,13 +16,6 @@ struct tracer {
     const struct lm_atom *atoms; /* as the query's observables stand */
     unsigned n_atoms;
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static struct query query_of(const struct compiled *compiled, const struct judge_options *options)
 {

@@ -2,6 +2,7 @@
  * a bound. For each client every outcome of the C code, explored down to RDMA-TSO, must be an outcome of the
  * client under the specification, and no run may get stuck. */
 #include "base/arena.h"
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/pool.h"
 #include "cli/progress.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const char command[] = "remora verify";
 
@@ -182,13 +182,6 @@ static void verify_one(void *context, size_t i)
 }
 
 /* --- one library --- */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void show_progress(struct progress *progress, const struct verification *v, size_t done, double start)
 {

@@ -118,7 +118,7 @@ bool kept_in_hb(const struct event *a, const struct event *b)
     return a->call != b->call && stamp_order(a->type, b->type, same);
 }
 
-static bool instantaneous(const struct event *e)
+bool event_instantaneous(const struct event *e)
 {
     return e->lib == LIB_TSO ? tso_instantaneous(e->type) : stamp_instantaneous(e->type);
 }
@@ -155,7 +155,7 @@ unsigned execution_add(struct execution *x, const struct event *event)
         hb[w] |= order_before(&x->ib, e, words)[w] & x->instant[w];
     place_after(&x->hb, e, hb, words);
     bit_set(thread, e);
-    if (instantaneous(event))
+    if (event_instantaneous(event))
         bit_set(x->instant, e);
     if (event->type == (event->lib == LIB_TSO ? (unsigned)T_LR : (unsigned)S_CR))
         bit_set(x->cpu_reads, e);

@@ -108,6 +108,8 @@ bool execution_edge(struct execution *, enum edge_kind, unsigned a, unsigned b, 
 /* Does program order between these two events of one thread, a the earlier, count in ib, in hb? */
 bool kept_in_ib(const struct event *a, const struct event *b);
 bool kept_in_hb(const struct event *a, const struct event *b);
+/* Is it in Inst? */
+bool event_instantaneous(const struct event *);
 void execution_open_pair(struct execution *, enum pair_kind, unsigned a, unsigned b);
 
 /* Lets read r take its value from w (or RF_INIT). */

@@ -33,11 +33,6 @@ struct walk {
     unsigned head, tail;
 };
 
-static bool instant(const struct event *e)
-{
-    return e->lib == LIB_TSO ? tso_instantaneous(e->type) : stamp_instantaneous(e->type);
-}
-
 static void visit(struct walk *w, unsigned place, int from, struct edge edge)
 {
     if (w->steps[place].from != -2)
@@ -52,7 +47,7 @@ static void follow_edge(struct walk *w, unsigned place, struct edge edge)
     const struct event *from = &w->e->events[edge.from];
     if ((edge.orders & IN_HB) && !ib_only)
         visit(w, 2u * edge.to, (int)place, edge);
-    if ((edge.orders & IN_IB) && (ib_only || inside || instant(from)))
+    if ((edge.orders & IN_IB) && (ib_only || inside || event_instantaneous(from)))
         visit(w, 2u * edge.to + 1, (int)place, edge);
 }
 
@@ -99,7 +94,7 @@ static bool is_goal(const struct walk *w, unsigned place)
     const struct way *way = &w->way;
     if (place / 2 != way->goal)
         return false;
-    return way->ib_only || !way->goal_inside || (place & 1) || instant(&w->e->events[way->goal]);
+    return way->ib_only || !way->goal_inside || (place & 1) || event_instantaneous(&w->e->events[way->goal]);
 }
 
 /* Number of steps of a shortest one, at least 1; 0: there is none. */

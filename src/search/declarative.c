@@ -12,9 +12,9 @@
 #include "search/declarative.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* --- one partial execution a level of the search --- */
 
@@ -61,13 +61,6 @@ static struct partial *branch(struct declarative *d, unsigned depth)
     }
     memcpy(to->finals, from->finals, d->query->n_observables * sizeof *to->finals);
     return to;
-}
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 static bool out_of_limits(struct declarative *d)

@@ -3,23 +3,16 @@
 #include "search/judge.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "search/condition.h"
 #include "search/portfolio.h"
 #include "search/stuck.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* In the default mode an RDMA_WAIT test is decided by the declarative engine, which knows nothing of stuck
  * runs. So many states of the operational one are looked at besides, to find them. */
 enum { STUCK_BUDGET = 200000 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* One question, ready for both engines. */
 struct question {
@@ -31,7 +24,7 @@ struct question {
     unsigned n_atoms;
 };
 
-static const char *completion_words(const struct result *result)
+const char *completion_words(const struct result *result)
 {
     switch (result->completion) {
     case DONE:

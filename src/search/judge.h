@@ -45,6 +45,8 @@ struct verdict {
 
 struct verdict judge(struct arena *, const struct lm_test *, const struct judge_options *);
 void verdict_free(struct verdict *);
+/* Why a search did not come to its end, in a few words; NULL if it did. */
+const char *completion_words(const struct result *);
 
 static inline bool engines_disagree(const struct verdict *verdict)
 {

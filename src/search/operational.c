@@ -4,18 +4,11 @@
 #include "search/operational.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* --- limits --- */
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 void halt(struct search *search, int why)
 {

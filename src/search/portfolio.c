@@ -5,7 +5,7 @@
  * the other one spent. */
 #include "search/portfolio.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 enum { FIRST_BUDGET = 20000, GROWTH = 4 };
 
@@ -16,13 +16,6 @@ struct arm {
     bool over; /* it can do no better: out of memory, unsupported, or the user's own limit is reached */
     struct result best;
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* One turn: within `budget` states or executions and `slice` seconds, but never beyond the user's limits. */
 static struct limits limits_of_turn(const struct limits *limits, uint64_t budget, double slice, bool last)

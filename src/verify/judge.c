@@ -3,17 +3,11 @@
 #include "verify/judge.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
+#include "search/judge.h"
 #include "search/stuck.h"
 
 #include <string.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 const char *verify_verdict_name(enum verify_verdict verdict)
 {
@@ -26,22 +20,6 @@ static struct verify_result unknown(struct verify_result result, const char *why
     result.verdict = VERIFY_UNKNOWN;
     result.why = why;
     return result;
-}
-
-static const char *words(const struct result *result)
-{
-    switch (result->completion) {
-    case LIMIT_STATES:
-        return "state limit reached";
-    case LIMIT_TIME:
-        return "time limit reached";
-    case LIMIT_MEMORY:
-        return "memory limit reached";
-    case INTERRUPTED:
-        return "interrupted";
-    default:
-        return result->why ? result->why : "too large for the engine";
-    }
 }
 
 static void violated(struct verify_result *result, enum verify_fault fault, const char *why)
@@ -60,7 +38,7 @@ static void judge_code(struct verify_result *result, const struct client *client
     else if (c_program_fault(program))
         *result = unknown(*result, c_program_fault(program));
     else if (code->completion != DONE)
-        *result = unknown(*result, words(code));
+        *result = unknown(*result, completion_words(code));
     else if (code->stuck && !test_can_get_stuck(client->test))
         violated(result, FAULT_STUCK, "it can get stuck");
     else
@@ -75,7 +53,7 @@ static void compare(struct arena *arena, struct verify_result *result, const str
         if (outcomes_has(allowed->states, row))
             continue;
         if (allowed->completion != DONE) {
-            *result = unknown(*result, words(allowed));
+            *result = unknown(*result, completion_words(allowed));
             continue;
         }
         violated(result, FAULT_OUTCOME, "an outcome that the specification forbids");

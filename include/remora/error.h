@@ -36,7 +36,11 @@ enum rem_error {
     REM_ECOLLECTIVE = -17,  /* the nodes' arguments to a collective call differ */
     REM_EENVIRONMENT = -18, /* REMORA_JOB or REMORA_HEAP in the environment is not what a launcher sets */
     REM_EOPENED = -19,      /* this node of the job has been opened before */
-    REM_ESYSTEM = -20       /* a system call failed; errno says how */
+    REM_ESYSTEM = -20,      /* a system call failed; errno says how */
+    REM_EPROVIDER = -21,    /* the transport is not built in, or can't be used here: rem_failure says why */
+    REM_EUNREACHABLE = -22, /* a node does not answer any more, though the transport tried for as long as it
+                               was told to */
+    REM_ETRANSPORT = -23    /* the transport refused or lost an operation: rem_failure says how */
 };
 
 /* A line of English for a code, without a full stop; never null. Any thread, any time. */

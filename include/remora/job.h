@@ -27,6 +27,8 @@ extern "C" {
 /* A node's hold on its job. Declare it, open it, pass its address; do not copy it. */
 typedef struct rem_job {
     struct rem_node *node; /* private; null when closed */
+    int code, peer;        /* private: why rem_open failed, for rem_failure */
+    char text[160];
 } rem_job;
 
 /* A thread of the model. Declare it (zeroed, if it may be used before it is attached), attach it, pass its
@@ -37,26 +39,35 @@ typedef struct rem_thread {
     unsigned char pauses;             /* private */
     unsigned slot;                    /* private */
     unsigned held;                    /* private; locks that the thread holds */
-    const volatile unsigned *failure; /* private; not 0: a node has died */
+    const volatile unsigned *failure; /* private; not 0: the job has failed */
     struct rem_thread_state *state;
 } rem_thread;
 
 /* Becomes a node of the job that the launcher describes in the environment; without a launcher, the only node
- * of a job of its own, whose heap is 64 MiB or what REMORA_HEAP says (bytes, with a suffix K, M or G).
+ * of a job of its own, whose heap is 64 MiB or what REMORA_HEAP says (bytes, with a suffix K, M or G), and whose
+ * transport is shm or what REMORA_PROVIDER says.
  * Collective: returns when every node has opened. Once in a process for each launched job.
  *   REM_EENVIRONMENT, REM_EOPENED, REM_ENOMEM, REM_ESYSTEM, REM_EDEAD (another node ended before it
- *   opened) */
+ *   opened), REM_EPROVIDER, REM_EUNREACHABLE, REM_ETRANSPORT (rem_failure says more) */
 REM_API int rem_open(rem_job *job);
 
 struct rem_options {
-    size_t heap;      /* bytes of each node's heap; 0: 64 MiB */
-    unsigned threads; /* the most threads that may be attached to a node at once; 0: 16 */
+    size_t heap;          /* bytes of each node's heap; 0: 64 MiB */
+    unsigned threads;     /* the most threads that may be attached to a node at once; 0: 16 */
+    const char *provider; /* the transport, as `remora info` lists them; null: shm */
 };
 
 /* Opens a job of `nodes` nodes that all live in this process: jobs[i] becomes node i. For tests, for
  * debuggers and sanitizers: a thread that uses jobs[i] plays node i. Not collective; options may be null.
- *   REM_EINVAL, REM_ENOMEM, REM_ESYSTEM */
+ *   REM_EINVAL, REM_ENOMEM, REM_ESYSTEM, and what the transport says */
 REM_API int rem_open_nodes(rem_job jobs[], int nodes, const struct rem_options *options);
+
+/* Why the job has failed, or why the last rem_open or rem_open_nodes did: 0 while all is well, else the code that
+ * every blocking call returns, and where they are not null the node that it is about, and a line on it, in the
+ * transport's own words where there are any. *text lives as long as the job is open, or as `job` if it is not. A
+ * failure is for ever. Any thread.
+ *   REM_EINVAL (no job) */
+REM_API int rem_failure(const rem_job *job, int *node, const char **text);
 
 /* Leaves the job; its memory is no longer mapped afterwards. Not collective, but a node that leaves while
  * others still wait for it in a collective call makes that call fail there (REM_EDEAD): put a rem_barrier

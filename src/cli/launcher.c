@@ -179,7 +179,7 @@ static void tell_others(struct launcher *launcher, unsigned node, bool failed)
     struct control *control = launcher->control;
     unsigned state = atomic_load(&control->node[node].state);
     if (state == NODE_OPEN || (failed && state == NODE_FRESH)) {
-        layout_fail(control, node);
+        layout_fail(control, REM_EDEAD, node, NULL);
         plan_end(launcher);
     } else if (state == NODE_FRESH) {
         atomic_fetch_add(&control->left, 1);

@@ -43,7 +43,7 @@ struct fabric_op {
 struct fabric_thread; /* a provider's own */
 /* Words that a thread may look at without a call. */
 struct fabric_signals {
-    const unsigned *failure; /* not 0: a node of the job has died */
+    const unsigned *failure; /* not 0: the job has failed, see failure_word in job/layout.h */
     const unsigned *asleep;  /* 0: nobody sleeps, and wake would do nothing */
 };
 
@@ -53,6 +53,7 @@ struct fabric_traits {
     bool cpu_atomics; /* remote atomics are atomic against the CPU's */
     bool ordered_everywhere; /* operations towards different nodes are ordered too */
     bool immediate;          /* an operation has happened when post returns */
+    bool shared;             /* it works on the heaps of all nodes, mapped in every process */
 };
 
 /* What post returns besides 0 and errors. */
@@ -63,6 +64,12 @@ enum {
 
 struct fabric {
     struct fabric_traits traits;
+
+    /* Devices, registration of the heap, connections: what threads share. Collective, once for a node, when
+     * node->wire can exchange; it leaves node->link. On an error it has undone everything, and should have said why by
+     * job_fail. close: before the node leaves; the node's threads are detached. Null: nothing to do. */
+    int (*open)(struct rem_node *node);
+    void (*close)(struct rem_node *node);
 
     /* `owes` is the thread's flag byte, which CPU accesses read and write (rem_load). */
     int (*attach)(struct rem_node *node, unsigned char *owes, struct fabric_thread **thread,

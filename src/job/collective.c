@@ -1,4 +1,5 @@
-/* What all nodes do together: the barrier, and the symmetric allocation on top of it. */
+/* What all nodes do together: barrier and exchange through the control block, and symmetric allocation on top of
+ * any wire. */
 #include "job/futex.h"
 #include "job/node.h"
 
@@ -15,6 +16,12 @@ static bool crowd_is_whole(const struct rem_node *node)
            atomic_load_explicit(&control->left, memory_order_relaxed) == 0;
 }
 
+static int gone(const struct rem_node *node)
+{
+    int failure = node_failure(node);
+    return failure ? failure : REM_EDEAD;
+}
+
 static void barrier_idle(struct rem_node *node, unsigned generation, unsigned round)
 {
     if (round < BARRIER_SPINS)
@@ -27,12 +34,12 @@ static void barrier_idle(struct rem_node *node, unsigned generation, unsigned ro
 
 /* The last to arrive opens the next generation. A node that finds another one gone still looks whether its
  * own generation was complete, since the other may have left right after it. */
-int node_barrier(struct rem_node *node)
+static int control_barrier(struct rem_node *node)
 {
     struct control *control = node->control;
     unsigned generation = atomic_load(&control->generation);
     if (!crowd_is_whole(node)) /* from now on for ever: who has given up is still counted as arrived */
-        return REM_EDEAD;
+        return gone(node);
     if (atomic_fetch_add(&control->arrived, 1) + 1 == node->nodes) {
         atomic_store(&control->arrived, 0);
         atomic_store(&control->generation, generation + 1);
@@ -44,23 +51,46 @@ int node_barrier(struct rem_node *node)
         if (atomic_load(&control->generation) != generation)
             return 0;
         if (!crowd_is_whole(node))
-            return atomic_load(&control->generation) != generation ? 0 : REM_EDEAD;
+            return atomic_load(&control->generation) != generation ? 0 : gone(node);
         barrier_idle(node, generation, round);
     }
 }
 
-/* Every node shows its token; the second barrier keeps them until all have looked. */
+/* Every node shows a piece; the second barrier keeps the pieces until all have looked. */
+static int control_exchange(struct rem_node *node, const void *mine, size_t size, void *all)
+{
+    unsigned char(*slate)[SLATE] = node->control->slate;
+    for (size_t done = 0; done < size; done += SLATE) {
+        size_t piece = size - done < SLATE ? size - done : SLATE;
+        memcpy(slate[node->self], (const char *)mine + done, piece);
+        int error = control_barrier(node);
+        if (error)
+            return error;
+        for (unsigned n = 0; n < node->nodes; n++)
+            memcpy((char *)all + n * size + done, slate[n], piece);
+        error = control_barrier(node);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+const struct wire wire_control = {
+    .name = "shared memory", .exchange = control_exchange, .barrier = control_barrier};
+
+int node_barrier(struct rem_node *node)
+{
+    return node->wire->barrier(node);
+}
+
 int node_agree(struct rem_node *node, uint64_t token)
 {
-    atomic_store(&node->control->node[node->self].argument, token);
-    int error = node_barrier(node);
-    if (error)
-        return error;
-    bool agreed = true;
-    for (unsigned n = 0; n < node->nodes; n++)
-        agreed = agreed && atomic_load(&node->control->node[n].argument) == token;
-    error = node_barrier(node);
-    return error ? error : agreed ? 0 : REM_ECOLLECTIVE;
+    uint64_t all[REM_MAX_NODES];
+    int error = node->wire->exchange(node, &token, sizeof token, all);
+    for (unsigned n = 0; n < node->nodes && !error; n++)
+        if (all[n] != token)
+            error = REM_ECOLLECTIVE;
+    return error;
 }
 
 /* Only what has been used before needs zeroing: a fresh file reads as zero. */

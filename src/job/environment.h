@@ -11,6 +11,9 @@
 /* The heap of a job of one, when there is no launcher. */
 #define ENVIRONMENT_HEAP "REMORA_HEAP"
 
+/* The transport of a job that no launcher set up. */
+#define ENVIRONMENT_PROVIDER "REMORA_PROVIDER"
+
 /* A number of bytes with an optional suffix K, M or G. */
 bool environment_size(const char *text, size_t *size);
 

@@ -26,11 +26,14 @@ static const char *const messages[] = {
     [-REM_EENVIRONMENT] = "the environment does not describe a job",
     [-REM_EOPENED] = "the node has been opened before",
     [-REM_ESYSTEM] = "a system call failed",
+    [-REM_EPROVIDER] = "the transport can't be used here",
+    [-REM_EUNREACHABLE] = "a node of the job does not answer",
+    [-REM_ETRANSPORT] = "the transport refused or lost an operation",
 };
 
 const char *rem_strerror(int error)
 {
-    if (error > 0 || error < REM_ESYSTEM)
+    if (error > 0 || error < REM_ETRANSPORT)
         return "unknown error";
     return messages[-error];
 }

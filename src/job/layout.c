@@ -72,10 +72,21 @@ struct control *layout_map(int descriptor, size_t *size)
     return control;
 }
 
-void layout_fail(struct control *control, unsigned node)
+/* Of several that fail at once one writes the text; the others' codes may win, but the text is of the same
+ * moment. */
+static void tell_failure(struct control *control, const char *text)
+{
+    if (!text || atomic_exchange(&control->telling, 1) != 0)
+        return;
+    snprintf(control->failure_text, sizeof control->failure_text, "%s", text);
+    atomic_store(&control->told, 1);
+}
+
+void layout_fail(struct control *control, int code, unsigned node, const char *text)
 {
     unsigned none = 0;
-    atomic_compare_exchange_strong(&control->failed, &none, node + 1);
+    tell_failure(control, text);
+    atomic_compare_exchange_strong(&control->failed, &none, failure_word(code, node));
     futex_wake(&control->generation, INT_MAX);
     for (unsigned i = 0; i < NAP_SLOTS; i++) {
         atomic_fetch_add(&control->nap[i].sequence, 1);

@@ -26,7 +26,6 @@ enum node_state { NODE_FRESH, NODE_OPEN, NODE_CLOSED };
 struct node_line {
     alignas(LINE) atomic_uint state; /* enum node_state */
     atomic_uint threads;             /* slots that have ever been used: they are 0 … threads - 1 */
-    atomic_uint_least64_t argument;  /* of the collective call under way */
 };
 
 /* Where waiters sleep; see idle.c. */
@@ -35,14 +34,19 @@ struct nap_slot {
     atomic_uint sleepers;
 };
 
+/* What nodes show each other in an exchange goes through the control block in pieces of this size. */
+#define SLATE 512u
+#define FAILURE_TEXT 160u
+
 struct control {
     uint64_t magic;
     uint32_t nodes, threads; /* threads: the limit for each node */
     uint64_t heap;           /* bytes of each heap, whole pages */
     char provider[16];       /* its name; empty: the default */
 
-    alignas(LINE)
-        atomic_uint failed; /* 1 + the first node that died; 0 while all is well. Written by the launcher. */
+    /* 0 while all is well; then the first failure, for ever: see failure_word. Written by the launcher when a
+     * node dies, and by the transport. */
+    alignas(LINE) atomic_uint failed;
     alignas(LINE)
         atomic_uint sleepers; /* of all nap slots together, so that a release looks at one quiet word */
     alignas(LINE) atomic_uint arrived; /* the barrier */
@@ -51,7 +55,26 @@ struct control {
 
     struct node_line node[REM_MAX_NODES];
     struct nap_slot nap[NAP_SLOTS];
+    atomic_uint telling, told; /* somebody writes failure_text; it is written */
+    char failure_text[FAILURE_TEXT];
+    unsigned char slate[REM_MAX_NODES][SLATE];
 };
+
+/* A failure in one word: its code, and 1 + the node that it is about. */
+static inline unsigned failure_word(int code, unsigned node)
+{
+    return (unsigned)-code << 16 | (node + 1);
+}
+
+static inline int failure_code(unsigned word)
+{
+    return -(int)(word >> 16);
+}
+
+static inline unsigned failure_node(unsigned word)
+{
+    return (word & 0xffff) - 1;
+}
 
 /* Creates the memory of a job, whose provider has that name (null: the default): its descriptor,
  * close-on-exec, or a negative REM_E code. */
@@ -66,7 +89,8 @@ static inline size_t layout_control_size(void)
     return (sizeof(struct control) + 4095) & ~(size_t)4095;
 }
 
-/* Tells everyone who waits that a node has died. */
-void layout_fail(struct control *control, unsigned node);
+/* Tells everyone who waits that the job has failed: why, and by which node. Only the first failure counts. `text`: a
+ * line of what the transport says, or null. */
+void layout_fail(struct control *control, int code, unsigned node, const char *text);
 
 #endif

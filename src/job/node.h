@@ -5,6 +5,7 @@
 
 #include "job/idle.h"
 #include "job/layout.h"
+#include "job/wire.h"
 
 #include <pthread.h>
 
@@ -28,11 +29,17 @@ struct heap {
     atomic_size_t top; /* the end of the last block that has ever been used: what is below is registered */
 };
 
+struct fabric;
+struct fabric_node;
+
 struct rem_node {
     unsigned self, nodes, threads;
     struct control *control;
-    char *memory; /* the heaps of all nodes */
-    char *home;   /* the own one */
+    const struct wire *wire;
+    const struct fabric *fabric; /* the job's provider */
+    struct fabric_node *link;    /* and what it keeps of this node */
+    char *memory;                /* the heaps of all nodes; null if only the own one is mapped */
+    char *home;                  /* the own one */
     size_t heap_size;
     struct heap heap;
     struct mapping *mapping;
@@ -60,10 +67,14 @@ static inline struct rem_node *node_of(const rem_job *job)
     return job ? job->node : NULL;
 }
 
-static inline bool node_failed(const struct rem_node *node)
+/* 0, or the code of the job's failure. */
+static inline int node_failure(const struct rem_node *node)
 {
-    return atomic_load_explicit(&node->control->failed, memory_order_relaxed) != 0;
+    return failure_code(atomic_load_explicit(&node->control->failed, memory_order_relaxed));
 }
+
+/* The job fails, by what happened towards the node `peer`; `text` as for layout_fail. Any thread. */
+void job_fail(struct rem_node *node, int code, unsigned peer, const char *text);
 
 /* rem_alloc and rem_free, for callers whose other arguments must agree too: all nodes must pass the same
  * token. */
@@ -72,6 +83,13 @@ int node_free(struct rem_node *node, void *pointer);
 int node_barrier(struct rem_node *node);
 int node_agree(struct rem_node *node,
                uint64_t token); /* 0 if all nodes pass the same token, else REM_ECOLLECTIVE */
+
+/* Opening, up to the point where the nodes can exchange. job_open: from the environment, or alone; ends with a
+ * barrier. job_open_nodes: all in this process. job_close: the last that happens to a node, which must have no
+ * threads attached. */
+int job_open(rem_job *job);
+int job_open_nodes(rem_job jobs[], unsigned nodes, const struct rem_options *options);
+void job_close(rem_job *job);
 
 /* At most one collective call at a time in a process. */
 static inline bool node_enter_collective(struct rem_node *node)

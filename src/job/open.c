@@ -1,4 +1,5 @@
-/* Opening and closing a job: from the launcher's environment, alone, or with all nodes in one process. */
+/* Becoming a node: from the launcher's environment, alone, or with all nodes in one process. The transport is opened
+ * above, by src/fabric/open.c. */
 #include "job/environment.h"
 #include "job/node.h"
 
@@ -41,6 +42,7 @@ static int set_up_node(struct rem_node *node, struct mapping *mapping, unsigned 
     node->nodes = control->nodes;
     node->threads = control->threads;
     node->control = control;
+    node->wire = &wire_control;
     node->memory = (char *)control + layout_control_size();
     node->heap_size = control->heap;
     node->home = node->memory + self * node->heap_size;
@@ -79,24 +81,22 @@ static struct rem_node *new_node(struct mapping *mapping, unsigned self)
     return node;
 }
 
-int rem_open_nodes(rem_job jobs[], int nodes, const struct rem_options *options)
+int job_open_nodes(rem_job jobs[], unsigned nodes, const struct rem_options *options)
 {
-    if (!jobs || nodes <= 0 || nodes > REM_MAX_NODES)
-        return REM_EINVAL;
-    int descriptor = layout_create((unsigned)nodes, options, NULL);
+    int descriptor = layout_create(nodes, options, options ? options->provider : NULL);
     if (descriptor < 0)
         return descriptor;
     struct mapping *mapping = new_mapping(descriptor);
     close(descriptor);
     if (!mapping)
         return REM_ENOMEM;
-    for (int n = 0; n < nodes; n++) {
+    for (unsigned n = 0; n < nodes; n++) {
         atomic_fetch_add(&mapping->users, 1);
-        jobs[n].node = new_node(mapping, (unsigned)n);
+        jobs[n].node = new_node(mapping, n);
         if (jobs[n].node)
             continue;
         while (n-- > 0)
-            rem_close(&jobs[n]);
+            job_close(&jobs[n]);
         drop_mapping(mapping);
         return REM_ENOMEM;
     }
@@ -113,9 +113,9 @@ static int heap_from_environment(size_t *heap)
 
 static int open_alone(rem_job *job)
 {
-    struct rem_options options = {0};
+    struct rem_options options = {.provider = getenv(ENVIRONMENT_PROVIDER)};
     int error = heap_from_environment(&options.heap);
-    return error ? error : rem_open_nodes(job, 1, &options);
+    return error ? error : job_open_nodes(job, 1, &options);
 }
 
 /* The variable names a descriptor. A process further down may have inherited the variable and have something
@@ -157,34 +157,28 @@ static int open_launched(rem_job *job, const char *text)
     fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     error = node_barrier(job->node);
     if (error)
-        rem_close(job);
+        job_close(job);
     return error;
 }
 
-int rem_open(rem_job *job)
+int job_open(rem_job *job)
 {
-    if (!job)
-        return REM_EINVAL;
-    job->node = NULL;
     const char *text = getenv(ENVIRONMENT_JOB);
     return text ? open_launched(job, text) : open_alone(job);
 }
 
-int rem_close(rem_job *job)
+void job_close(rem_job *job)
 {
-    struct rem_node *node = node_of(job);
-    if (!node)
-        return REM_ECLOSED;
-    pthread_mutex_lock(&node->mutex);
-    unsigned attached = node->attached;
-    pthread_mutex_unlock(&node->mutex);
-    if (attached)
-        return REM_EBUSY;
+    struct rem_node *node = job->node;
     atomic_store(&node->control->node[node->self].state, NODE_CLOSED);
     atomic_fetch_add(&node->control->left, 1);
     job->node = NULL;
     free_node(node);
-    return 0;
+}
+
+void job_fail(struct rem_node *node, int code, unsigned peer, const char *text)
+{
+    layout_fail(node->control, code, peer, text);
 }
 
 int rem_node_self(const rem_job *job)

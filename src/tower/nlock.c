@@ -100,7 +100,7 @@ int rem_nlock_try_acquire(rem_thread *thread, rem_nlock *lock)
     uint64_t serving = ticket_fetch(thread, &lock->tickets, place, serving_of(&lock->tickets));
     if (ticket_try(thread, &lock->tickets, place, serving, &ticket))
         return ticket_hold(thread, place, ticket);
-    return thread_failed(thread) ? REM_EDEAD : REM_EBUSY;
+    return thread_failed(thread) ? thread_failure(thread) : REM_EBUSY;
 }
 
 /* Queues up, and gives the ticket up at the deadline. */

@@ -52,7 +52,7 @@ static int fetch(rem_thread *thread, const rem_object *object, const struct rem_
         rem_plain_in(thread, copy + part.offset, part.size);
         memcpy(copy + object->size + part.offset, copy + part.offset, part.size);
     }
-    return thread_failed(thread) ? REM_EDEAD : 0;
+    return thread_failure(thread);
 }
 
 static bool word_changed(const unsigned char *copy, size_t size, size_t offset)

@@ -28,7 +28,7 @@ int sv_fence(rem_thread *thread, rem_nodes nodes)
             return error;
     }
     thread_wait(thread, WORK_FENCE);
-    return thread_failed(thread) ? REM_EDEAD : 0;
+    return thread_failure(thread);
 }
 
 int rem_gfence(rem_thread *thread, rem_nodes nodes)

@@ -66,6 +66,12 @@ static inline bool thread_failed(const rem_thread *thread)
     return __atomic_load_n(thread->failure, __ATOMIC_RELAXED) != 0;
 }
 
+/* 0, or the code of the job's failure. */
+static inline int thread_failure(const rem_thread *thread)
+{
+    return -(int)(__atomic_load_n(thread->failure, __ATOMIC_RELAXED) >> 16);
+}
+
 static inline bool is_aligned(const void *pointer)
 {
     return ((uintptr_t)pointer & 7) == 0;

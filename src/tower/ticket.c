@@ -115,7 +115,7 @@ int patience_step(rem_thread *thread, const struct rem_ticket_lock *lock, struct
                   struct patience *patience, uint64_t serving)
 {
     if (thread_failed(thread))
-        return REM_EDEAD;
+        return thread_failure(thread);
     patience->looks++;
     bool late = patience->deadline != NO_DEADLINE && rem_clock() >= patience->deadline;
     if (lock->record && (late || is_time_for_marks(patience)))
@@ -142,7 +142,7 @@ int ticket_retry(rem_thread *thread, const struct rem_ticket_lock *lock, struct 
         return OUR_TURN;
     }
     if (thread_failed(thread))
-        return REM_EDEAD;
+        return thread_failure(thread);
     if (rem_clock() >= deadline)
         return REM_ETIMEDOUT;
     struct patience patience = patience_for(lock, ticket, deadline);

@@ -143,7 +143,7 @@ int rem_wait(rem_thread *thread, unsigned work)
     if (work >= REM_WORK_IDS)
         return REM_EWORK;
     thread_wait(thread, work);
-    return thread_failed(thread) ? REM_EDEAD : 0;
+    return thread_failure(thread);
 }
 
 /* The operation, its wait, and the value that it left in the private place. */
@@ -154,7 +154,7 @@ static int run_for_value(rem_thread *thread, const struct fabric_op *op, uint64_
         return error;
     thread_wait(thread, WORK_VALUE);
     *value = load_private(thread, op->local);
-    return thread_failed(thread) ? REM_EDEAD : 0;
+    return thread_failure(thread);
 }
 
 int rem_get_value(rem_thread *thread, uint64_t *value, int node, const uint64_t *source)

@@ -53,7 +53,7 @@ static int try_once(rem_thread *thread, const rem_wlock *lock, struct rem_ticket
     uint64_t ticket;
     if (ticket_try(thread, &lock->tickets, place, serving(thread, lock), &ticket))
         return ticket_hold(thread, place, ticket);
-    return thread_failed(thread) ? REM_EDEAD : REM_EBUSY;
+    return thread_failed(thread) ? thread_failure(thread) : REM_EBUSY;
 }
 
 static int acquire_by(rem_thread *thread, const rem_wlock *lock, struct rem_ticket *place, uint64_t deadline)

@@ -1,0 +1,139 @@
+/* Opening and closing a job: the node first, then its transport. */
+#include "fabric/fabric.h"
+#include "job/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int open_transport(struct rem_node *node)
+{
+    const char *name = node->control->provider;
+    node->fabric = fabric_find(name[0] ? name : NULL);
+    if (!node->fabric) {
+        char text[FAILURE_TEXT];
+        snprintf(text, sizeof text, "this build has no provider `%s'", name);
+        job_fail(node, REM_EPROVIDER, node->self, text);
+        return REM_EPROVIDER;
+    }
+    return node->fabric->open ? node->fabric->open(node) : 0;
+}
+
+/* The job is about to be closed, so what it says of its failure moves to where the caller can read it. */
+static void keep_failure(rem_job *job, int error)
+{
+    const struct control *control = job->node->control;
+    unsigned word = atomic_load(&control->failed);
+    job->code = word ? failure_code(word) : error;
+    job->peer = word ? (int)failure_node(word) : (int)job->node->self;
+    snprintf(job->text, sizeof job->text, "%s",
+             atomic_load(&control->told) ? control->failure_text : rem_strerror(job->code));
+}
+
+static int give_up(rem_job *job, int error)
+{
+    keep_failure(job, error);
+    job_close(job);
+    return error;
+}
+
+static void forget(rem_job *job)
+{
+    job->node = NULL;
+    job->code = 0;
+}
+
+int rem_open(rem_job *job)
+{
+    if (!job)
+        return REM_EINVAL;
+    forget(job);
+    int error = job_open(job);
+    if (error)
+        return error;
+    error = open_transport(job->node);
+    return error ? give_up(job, error) : 0;
+}
+
+/* ---- All nodes in this process ---- */
+
+struct opening {
+    pthread_t id;
+    struct rem_node *node;
+    int error;
+};
+
+static void *run_opening(void *argument)
+{
+    struct opening *opening = argument;
+    opening->error = open_transport(opening->node);
+    return NULL;
+}
+
+/* The transports' opening is collective, so the nodes do it at the same time. */
+static int open_together(rem_job jobs[], int nodes)
+{
+    struct opening openings[REM_MAX_NODES];
+    int started = 0, error = 0;
+    for (; started < nodes; started++) {
+        openings[started].node = jobs[started].node;
+        if (pthread_create(&openings[started].id, NULL, run_opening, &openings[started]) != 0)
+            break;
+    }
+    if (started < nodes)
+        job_fail(jobs[0].node, error = REM_ENOMEM, (unsigned)started, NULL);
+    for (int n = 0; n < started; n++) {
+        pthread_join(openings[n].id, NULL);
+        error = error ? error : openings[n].error;
+    }
+    for (int n = 0; n < started && error; n++)
+        if (!openings[n].error && jobs[n].node->fabric->close)
+            jobs[n].node->fabric->close(jobs[n].node);
+    return error;
+}
+
+int rem_open_nodes(rem_job jobs[], int nodes, const struct rem_options *options)
+{
+    if (!jobs || nodes <= 0 || nodes > REM_MAX_NODES)
+        return REM_EINVAL;
+    for (int n = 0; n < nodes; n++)
+        forget(&jobs[n]);
+    int error = job_open_nodes(jobs, (unsigned)nodes, options);
+    if (error)
+        return error;
+    error = nodes == 1 ? open_transport(jobs[0].node) : open_together(jobs, nodes);
+    for (int n = 0; n < nodes && error; n++)
+        give_up(&jobs[n], error);
+    return error;
+}
+
+int rem_close(rem_job *job)
+{
+    struct rem_node *node = node_of(job);
+    if (!node)
+        return REM_ECLOSED;
+    pthread_mutex_lock(&node->mutex);
+    unsigned attached = node->attached;
+    pthread_mutex_unlock(&node->mutex);
+    if (attached)
+        return REM_EBUSY;
+    if (node->fabric->close)
+        node->fabric->close(node);
+    job_close(job);
+    return 0;
+}
+
+int rem_failure(const rem_job *job, int *peer, const char **text)
+{
+    if (!job)
+        return REM_EINVAL;
+    const struct control *control = job->node ? job->node->control : NULL;
+    unsigned word = control ? atomic_load(&control->failed) : 0;
+    int code = control ? failure_code(word) : job->code;
+    if (code && peer)
+        *peer = control ? (int)failure_node(word) : job->peer;
+    if (code && text)
+        *text = !control                      ? job->text
+                : atomic_load(&control->told) ? control->failure_text
+                                              : rem_strerror(code);
+    return code;
+}

@@ -131,7 +131,7 @@ static int catch_signals(sigset_t *old_mask)
 static bool set_up(struct launcher *launcher)
 {
     const struct launch *launch = launcher->launch;
-    launcher->memory = layout_create(launch->nodes, &launch->options, launch->provider);
+    launcher->memory = layout_create(launch->nodes, launch->nodes, &launch->options, launch->provider);
     if (launcher->memory < 0) {
         complain(command, "cannot create the memory of the job: %s",
                  launcher->memory == REM_ESYSTEM ? strerror(errno) : rem_strerror(launcher->memory));

@@ -71,7 +71,8 @@ struct fabric {
     int (*open)(struct rem_node *node);
     void (*close)(struct rem_node *node);
 
-    /* `owes` is the thread's flag byte, which CPU accesses read and write (rem_load). */
+    /* `owes` is the thread's flag byte, which CPU accesses read and write (rem_load). There are at most node->threads
+     * + NODE_INNER_THREADS (job/node.h) of them at a time. */
     int (*attach)(struct rem_node *node, unsigned char *owes, struct fabric_thread **thread,
                   struct fabric_signals *signals);
     void (*detach)(struct fabric_thread *thread);

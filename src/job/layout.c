@@ -7,12 +7,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int fill(int descriptor, unsigned nodes, unsigned threads, size_t heap, const char *provider)
+static int fill(int descriptor, unsigned nodes, unsigned heaps, unsigned threads, size_t heap,
+                const char *provider)
 {
-    size_t size = layout_control_size() + nodes * heap;
+    size_t size = layout_control_size() + heaps * heap;
     if (ftruncate(descriptor, (off_t)size) != 0)
         return REM_ESYSTEM;
     if (fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
@@ -24,12 +26,15 @@ static int fill(int descriptor, unsigned nodes, unsigned threads, size_t heap, c
     control->nodes = nodes;
     control->threads = threads;
     control->heap = heap;
+    control->heaps = heaps;
+    control->patience = DEFAULT_PATIENCE;
+    bool secret = getrandom(control->secret, SECRET, 0) == SECRET;
     snprintf(control->provider, sizeof control->provider, "%s", provider ? provider : "");
     munmap(control, sizeof *control);
-    return 0;
+    return secret ? 0 : REM_ESYSTEM;
 }
 
-int layout_create(unsigned nodes, const struct rem_options *options, const char *provider)
+int layout_create(unsigned nodes, unsigned heaps, const struct rem_options *options, const char *provider)
 {
     size_t heap = options && options->heap ? options->heap : DEFAULT_HEAP;
     unsigned threads = options && options->threads ? options->threads : DEFAULT_THREADS;
@@ -40,7 +45,7 @@ int layout_create(unsigned nodes, const struct rem_options *options, const char 
     int descriptor = memfd_create("remora job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (descriptor < 0)
         return REM_ESYSTEM;
-    int error = fill(descriptor, nodes, threads, heap, provider);
+    int error = fill(descriptor, nodes, heaps, threads, heap, provider);
     if (error) {
         int saved = errno;
         close(descriptor);
@@ -64,7 +69,7 @@ struct control *layout_map(int descriptor, size_t *size)
         mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
     if (control == MAP_FAILED)
         return NULL;
-    if (control->magic != CONTROL_MAGIC || *size != layout_control_size() + control->nodes * control->heap) {
+    if (control->magic != CONTROL_MAGIC || *size != layout_control_size() + control->heaps * control->heap) {
         munmap(control, *size);
         errno = EINVAL;
         return NULL;

@@ -2,8 +2,9 @@
  *
  *   control block | heap of node 0 | heap of node 1 | …
  *
- * The launcher creates the file, fills the constant part of the control block, and passes the descriptor to
- * the nodes by inheritance; so it has no name that could be left behind or opened by others. */
+ * Who creates the file (a launcher, or the first node) fills the constant part of the control block; the others get
+ * the descriptor by inheritance or through the process that has it; so it has no name that could be left behind.
+ * A node that shares no memory with the others has a file of its own, with its own heap only. */
 #ifndef REMORA_JOB_LAYOUT_H
 #define REMORA_JOB_LAYOUT_H
 
@@ -19,6 +20,7 @@
 
 #define DEFAULT_HEAP ((size_t)64 << 20)
 #define DEFAULT_THREADS 16u
+#define DEFAULT_PATIENCE UINT64_C(10000000000)
 
 enum node_state { NODE_FRESH, NODE_OPEN, NODE_CLOSED };
 
@@ -36,13 +38,18 @@ struct nap_slot {
 
 /* What nodes show each other in an exchange goes through the control block in pieces of this size. */
 #define SLATE 512u
+#define SECRET 32u
 #define FAILURE_TEXT 160u
 
 struct control {
     uint64_t magic;
     uint32_t nodes, threads; /* threads: the limit for each node */
     uint64_t heap;           /* bytes of each heap, whole pages */
+    uint64_t patience;       /* nanoseconds that a node may leave a message unanswered; 0: any time */
+    uint32_t heaps;          /* in this file: those of all nodes, or 1, the own one */
     char provider[16];       /* its name; empty: the default */
+    /* Known to the nodes of the job only, the same on all: for keys and tokens of what others could reach. */
+    unsigned char secret[SECRET];
 
     /* 0 while all is well; then the first failure, for ever: see failure_word. Written by the launcher when a
      * node dies, and by the transport. */
@@ -76,9 +83,9 @@ static inline unsigned failure_node(unsigned word)
     return (word & 0xffff) - 1;
 }
 
-/* Creates the memory of a job, whose provider has that name (null: the default): its descriptor,
- * close-on-exec, or a negative REM_E code. */
-int layout_create(unsigned nodes, const struct rem_options *options, const char *provider);
+/* Creates the memory of a job with so many heaps in it, whose provider has that name (null: the default), and a
+ * random secret: its descriptor, close-on-exec, or a negative REM_E code. */
+int layout_create(unsigned nodes, unsigned heaps, const struct rem_options *options, const char *provider);
 
 /* Maps the memory behind the descriptor; *size is its whole size. Null with errno on failure or if it is no
  * job's. */

@@ -32,6 +32,10 @@ struct heap {
 struct fabric;
 struct fabric_node;
 
+/* Threads of the transport that the library attaches for itself in a job of many hosts (fabric/far.c), besides the
+ * node->threads of the user. */
+enum { NODE_INNER_THREADS = 2 };
+
 struct rem_node {
     unsigned self, nodes, threads;
     struct control *control;

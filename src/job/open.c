@@ -83,7 +83,7 @@ static struct rem_node *new_node(struct mapping *mapping, unsigned self)
 
 int job_open_nodes(rem_job jobs[], unsigned nodes, const struct rem_options *options)
 {
-    int descriptor = layout_create(nodes, options, options ? options->provider : NULL);
+    int descriptor = layout_create(nodes, nodes, options, options ? options->provider : NULL);
     if (descriptor < 0)
         return descriptor;
     struct mapping *mapping = new_mapping(descriptor);

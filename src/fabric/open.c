@@ -15,6 +15,12 @@ static int open_transport(struct rem_node *node)
         job_fail(node, REM_EPROVIDER, node->self, text);
         return REM_EPROVIDER;
     }
+    if (node->fabric->traits.shared && !node->memory) {
+        char text[FAILURE_TEXT];
+        snprintf(text, sizeof text, "%s needs all nodes on one host", node->fabric->traits.name);
+        job_fail(node, REM_EPROVIDER, node->self, text);
+        return REM_EPROVIDER;
+    }
     return node->fabric->open ? node->fabric->open(node) : 0;
 }
 
@@ -42,6 +48,15 @@ static void forget(rem_job *job)
     job->code = 0;
 }
 
+/* Why there is no node, for rem_failure. */
+static int tell(rem_job *job, int error)
+{
+    job->code = error;
+    job->peer = 0;
+    snprintf(job->text, sizeof job->text, "%s", rem_strerror(error));
+    return error;
+}
+
 int rem_open(rem_job *job)
 {
     if (!job)
@@ -49,7 +64,7 @@ int rem_open(rem_job *job)
     forget(job);
     int error = job_open(job);
     if (error)
-        return error;
+        return job->code ? error : tell(job, error);
     error = open_transport(job->node);
     return error ? give_up(job, error) : 0;
 }

@@ -40,6 +40,9 @@ struct rem_node {
     unsigned self, nodes, threads;
     struct control *control;
     const struct wire *wire;
+    struct meeting *meeting;     /* with a foreign launcher's help (pmix.c); null: none was needed */
+    struct watch *watch;         /* see watch.h; null: the launcher tells of deaths, or the transport */
+    struct far *far;             /* see fabric/far.h; null: all nodes have the control block in memory */
     const struct fabric *fabric; /* the job's provider */
     struct fabric_node *link;    /* and what it keeps of this node */
     char *memory;                /* the heaps of all nodes; null if only the own one is mapped */
@@ -88,6 +91,13 @@ int node_barrier(struct rem_node *node);
 int node_agree(struct rem_node *node,
                uint64_t token); /* 0 if all nodes pass the same token, else REM_ECOLLECTIVE */
 
+/* Steps of opening: a node without memory; it gets a mapping, which it owns from now on, also on failure; its end. */
+struct mapping *mapping_new(int descriptor);
+void mapping_drop(struct mapping *mapping);
+struct rem_node *node_new(void);
+int node_settle(struct rem_node *node, struct mapping *mapping, unsigned self);
+void node_free_all(struct rem_node *node);
+
 /* Opening, up to the point where the nodes can exchange. job_open: from the environment, or alone; ends with a
  * barrier. job_open_nodes: all in this process. job_close: the last that happens to a node, which must have no
  * threads attached. */
@@ -115,9 +125,11 @@ int heap_give(struct heap *heap, size_t offset, size_t *size);
 int node_take_slot(struct rem_node *node);
 void node_give_slot(struct rem_node *node, unsigned slot);
 
-/* How many slots of that node have ever been used: its threads are 0 … node_threads - 1. */
+/* How many slots of that node have ever been used, or could have been: its threads are 0 … node_threads - 1. */
 static inline unsigned node_threads(const struct rem_node *node, unsigned n)
 {
+    if (!node->memory && n != node->self)
+        return node->threads;
     return atomic_load_explicit(&node->control->node[n].threads, memory_order_relaxed);
 }
 

@@ -1,7 +1,10 @@
 /* Becoming a node: from the launcher's environment, alone, or with all nodes in one process. The transport is opened
  * above, by src/fabric/open.c. */
 #include "job/environment.h"
+#include "job/meet.h"
 #include "job/node.h"
+#include "job/pmix.h"
+#include "job/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void drop_mapping(struct mapping *mapping)
+void mapping_drop(struct mapping *mapping)
 {
     if (atomic_fetch_sub(&mapping->users, 1) != 1)
         return;
@@ -21,7 +24,7 @@ static void drop_mapping(struct mapping *mapping)
     free(mapping);
 }
 
-static struct mapping *new_mapping(int descriptor)
+struct mapping *mapping_new(int descriptor)
 {
     struct mapping *mapping = malloc(sizeof *mapping);
     if (!mapping)
@@ -35,30 +38,51 @@ static struct mapping *new_mapping(int descriptor)
     return mapping;
 }
 
-static int set_up_node(struct rem_node *node, struct mapping *mapping, unsigned self)
+struct rem_node *node_new(void)
+{
+    struct rem_node *node = calloc(1, sizeof *node);
+    if (!node)
+        return NULL;
+    node->descriptor = -1;
+    pthread_mutex_init(&node->mutex, NULL);
+    return node;
+}
+
+/* The heaps are those of all nodes, or the own one alone; then the nodes have no control block together. */
+int node_settle(struct rem_node *node, struct mapping *mapping, unsigned self)
 {
     struct control *control = mapping->control;
+    char *heaps = (char *)control + layout_control_size();
+    bool shared = control->heaps == control->nodes;
     node->self = self;
     node->nodes = control->nodes;
     node->threads = control->threads;
     node->control = control;
-    node->wire = &wire_control;
-    node->memory = (char *)control + layout_control_size();
-    node->heap_size = control->heap;
-    node->home = node->memory + self * node->heap_size;
     node->mapping = mapping;
+    if (shared)
+        node->wire = &wire_control;
+    node->memory = shared ? heaps : NULL;
+    node->heap_size = control->heap;
+    node->home = shared ? heaps + self * node->heap_size : heaps;
     node->fences_others = idle_set_up();
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     node->processors = processors > 0 ? (unsigned)processors : 1;
-    pthread_mutex_init(&node->mutex, NULL);
-    return heap_init(&node->heap, node->heap_size, node_reserved(node));
+    int error = heap_init(&node->heap, node->heap_size, node_reserved(node));
+    if (!error)
+        atomic_store(&control->node[self].state, NODE_OPEN);
+    return error;
 }
 
-static void free_node(struct rem_node *node)
+void node_free_all(struct rem_node *node)
 {
+    if (node->watch)
+        watch_stop(node->watch);
+    if (node->meeting)
+        wire_pmix.close(node);
     heap_free(&node->heap);
     pthread_mutex_destroy(&node->mutex);
-    drop_mapping(node->mapping);
+    if (node->mapping)
+        mapping_drop(node->mapping);
     if (node->descriptor >= 0)
         close(node->descriptor);
     free(node);
@@ -67,17 +91,15 @@ static void free_node(struct rem_node *node)
 /* A node over the mapping, whose reference it takes; null if there is no memory or the heap is too small. */
 static struct rem_node *new_node(struct mapping *mapping, unsigned self)
 {
-    struct rem_node *node = calloc(1, sizeof *node);
+    struct rem_node *node = node_new();
     if (!node) {
-        drop_mapping(mapping);
+        mapping_drop(mapping);
         return NULL;
     }
-    node->descriptor = -1;
-    if (set_up_node(node, mapping, self) != 0) {
-        free_node(node);
+    if (node_settle(node, mapping, self) != 0) {
+        node_free_all(node);
         return NULL;
     }
-    atomic_store(&node->control->node[self].state, NODE_OPEN);
     return node;
 }
 
@@ -86,7 +108,7 @@ int job_open_nodes(rem_job jobs[], unsigned nodes, const struct rem_options *opt
     int descriptor = layout_create(nodes, nodes, options, options ? options->provider : NULL);
     if (descriptor < 0)
         return descriptor;
-    struct mapping *mapping = new_mapping(descriptor);
+    struct mapping *mapping = mapping_new(descriptor);
     close(descriptor);
     if (!mapping)
         return REM_ENOMEM;
@@ -97,24 +119,18 @@ int job_open_nodes(rem_job jobs[], unsigned nodes, const struct rem_options *opt
             continue;
         while (n-- > 0)
             job_close(&jobs[n]);
-        drop_mapping(mapping);
+        mapping_drop(mapping);
         return REM_ENOMEM;
     }
-    drop_mapping(mapping);
+    mapping_drop(mapping);
     return 0;
-}
-
-static int heap_from_environment(size_t *heap)
-{
-    const char *text = getenv(ENVIRONMENT_HEAP);
-    *heap = 0;
-    return !text || environment_size(text, heap) ? 0 : REM_EENVIRONMENT;
 }
 
 static int open_alone(rem_job *job)
 {
-    struct rem_options options = {.provider = getenv(ENVIRONMENT_PROVIDER)};
-    int error = heap_from_environment(&options.heap);
+    struct rem_options options;
+    uint64_t patience;
+    int error = environment_options(&options, &patience);
     return error ? error : job_open_nodes(job, 1, &options);
 }
 
@@ -138,7 +154,7 @@ static int open_launched(rem_job *job, const char *text)
     int descriptor = inherited_descriptor(text, &self);
     if (descriptor < 0)
         return descriptor;
-    struct mapping *mapping = new_mapping(descriptor);
+    struct mapping *mapping = mapping_new(descriptor);
     if (!mapping)
         return errno == EINVAL ? REM_EENVIRONMENT : REM_ESYSTEM;
     unsigned fresh = NODE_FRESH;
@@ -147,7 +163,7 @@ static int open_launched(rem_job *job, const char *text)
                     ? 0
                     : REM_EOPENED;
     if (error) {
-        drop_mapping(mapping);
+        mapping_drop(mapping);
         return error;
     }
     job->node = new_node(mapping, self);
@@ -164,7 +180,7 @@ static int open_launched(rem_job *job, const char *text)
 int job_open(rem_job *job)
 {
     const char *text = getenv(ENVIRONMENT_JOB);
-    return text ? open_launched(job, text) : open_alone(job);
+    return text ? open_launched(job, text) : pmix_called() ? meet(job) : open_alone(job);
 }
 
 void job_close(rem_job *job)
@@ -173,7 +189,7 @@ void job_close(rem_job *job)
     atomic_store(&node->control->node[node->self].state, NODE_CLOSED);
     atomic_fetch_add(&node->control->left, 1);
     job->node = NULL;
-    free_node(node);
+    node_free_all(node);
 }
 
 void job_fail(struct rem_node *node, int code, unsigned peer, const char *text)

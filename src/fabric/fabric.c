@@ -1,10 +1,19 @@
-/* The list of providers. */
+/* The list of providers. Those whose library the build did not find are left out; and all but shm where the
+ * library is compiled for the model. */
 #include "fabric/fabric.h"
 #include "fabric/shm.h"
+#include "fabric/verbs.h"
 
 #include <string.h>
 
-static const struct fabric *const all[] = {&fabric_shm, NULL};
+static const struct fabric *const all[] = {
+    &fabric_shm,
+#ifndef REMORA_SHM_ALONE
+#ifdef REMORA_HAVE_VERBS
+    &fabric_verbs,
+#endif
+#endif
+    NULL};
 
 const struct fabric *const *fabric_all(void)
 {

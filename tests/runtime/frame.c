@@ -30,7 +30,7 @@ static void *run_node(void *argument)
 
 static int run_in_one_process(node_main *main, int nodes, int argc, char **argv)
 {
-    struct rem_options options = {.heap = (size_t)16 << 20};
+    struct rem_options options = {.heap = (size_t)16 << 20, .provider = getenv("REMORA_PROVIDER")};
     rem_job jobs[REM_MAX_NODES];
     struct node_run runs[REM_MAX_NODES];
     TRY(rem_open_nodes(jobs, nodes, &options));

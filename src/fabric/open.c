@@ -1,9 +1,17 @@
 /* Opening and closing a job: the node first, then its transport. */
 #include "fabric/fabric.h"
+#include "fabric/far.h"
 #include "job/node.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+static void close_transport(struct rem_node *node)
+{
+    if (node->fabric->close)
+        node->fabric->close(node);
+}
 
 static int open_transport(struct rem_node *node)
 {
@@ -21,7 +29,14 @@ static int open_transport(struct rem_node *node)
         job_fail(node, REM_EPROVIDER, node->self, text);
         return REM_EPROVIDER;
     }
-    return node->fabric->open ? node->fabric->open(node) : 0;
+    node->unannounced = !node->fabric->traits.immediate;
+    int error = node->fabric->open ? node->fabric->open(node) : 0;
+    if (error || node->memory)
+        return error;
+    error = far_open(node);
+    if (error)
+        close_transport(node);
+    return error;
 }
 
 /* The job is about to be closed, so what it says of its failure moves to where the caller can read it. */
@@ -101,8 +116,8 @@ static int open_together(rem_job jobs[], int nodes)
         error = error ? error : openings[n].error;
     }
     for (int n = 0; n < started && error; n++)
-        if (!openings[n].error && jobs[n].node->fabric->close)
-            jobs[n].node->fabric->close(jobs[n].node);
+        if (!openings[n].error)
+            close_transport(jobs[n].node);
     return error;
 }
 
@@ -121,6 +136,35 @@ int rem_open_nodes(rem_job jobs[], int nodes, const struct rem_options *options)
     return error;
 }
 
+/* ---- Closing ---- */
+
+/* Of nodes in one process the last one closes all, since the others may still reach this one's memory. */
+static void leave_process(struct rem_node *node)
+{
+    struct mapping *mapping = node->mapping;
+    node->next = atomic_load(&mapping->departed);
+    while (!atomic_compare_exchange_weak(&mapping->departed, &node->next, node))
+        ;
+    if (!node_leave(node))
+        return;
+    for (struct rem_node *one = atomic_load(&mapping->departed); one; one = one->next)
+        close_transport(one);
+    for (struct rem_node *one = atomic_load(&mapping->departed), *next; one; one = next) {
+        next = one->next;
+        node_free_all(one);
+    }
+}
+
+/* The others may have threads whose last fence is still to come, so a transport that takes the memory with it stays until
+ * all have left, or the job has failed. */
+static void await_others(struct rem_node *node)
+{
+    struct control *control = node->control;
+    node_leave(node);
+    while (atomic_load(&control->left) < node->nodes && !node_failure(node))
+        nanosleep(&(struct timespec){0, 200000}, NULL);
+}
+
 int rem_close(rem_job *job)
 {
     struct rem_node *node = node_of(job);
@@ -131,9 +175,19 @@ int rem_close(rem_job *job)
     pthread_mutex_unlock(&node->mutex);
     if (attached)
         return REM_EBUSY;
-    if (node->fabric->close)
-        node->fabric->close(node);
-    job_close(job);
+    job->node = NULL;
+    if (node->far)
+        far_close(node);
+    bool lasting = node->far || node->fabric->traits.shared;
+    if (!lasting && node->mapping->one_process) {
+        leave_process(node);
+        return 0;
+    }
+    if (!lasting)
+        await_others(node);
+    close_transport(node);
+    node_leave(node);
+    node_free_all(node);
     return 0;
 }
 

@@ -10,7 +10,8 @@
  * running thread of the job execute a fence. Either the waker's write was before that, and the sleeper's next
  * look finds it, or the waker's look comes after it, and finds the sleeper. That next look is the caller's:
  * node_idle returns between the announcement and the sleep. Where the kernel refuses membarrier naps are
- * short; and none is longer than NAP_LIMIT, for what no waker announces. */
+ * short; and none is longer than NAP_LIMIT, for what no waker announces. When the transport writes the words, at some
+ * time after a release has posted it, nobody can announce it, and naps are about as long as a hundredth of the time waited. */
 #include "job/futex.h"
 #include "job/node.h"
 
@@ -19,10 +20,14 @@
 #include <sched.h>
 
 enum {
-    SPIN_ROUNDS = 200,   /* looks before the first yield */
-    YIELD_ROUNDS = 100,  /* yields before the first nap */
+    SPIN_ROUNDS = 200,  /* looks before the first yield */
+    YIELD_ROUNDS = 100, /* yields before the first nap */
+    MOST_ROUNDS = 1000,
     PAUSES_A_STEP = 4,   /* pauses between two looks, for each step of distance beyond the first */
     SHORT_NAP = 200000u, /* nanoseconds, without membarrier */
+    FIRST_NAP = 20000u,  /* where the transport writes and nobody announces it: this long, */
+    LONGER = 10000u,     /* each a bit longer than the one before, up to */
+    LAST_NAP = 1000000u
 };
 
 bool idle_set_up(void)
@@ -46,9 +51,17 @@ static void announce(struct rem_node *node, struct idle *idle, struct nap_slot *
     idle->sequence = atomic_load(&slot->sequence);
 }
 
+static uint64_t unannounced_length(const struct idle *idle)
+{
+    uint64_t naps = idle->round - SPIN_ROUNDS - YIELD_ROUNDS;
+    return naps < (LAST_NAP - FIRST_NAP) / LONGER ? FIRST_NAP + naps * LONGER : LAST_NAP;
+}
+
 static uint64_t nap_length(const struct rem_node *node, const struct idle *idle)
 {
-    uint64_t length = node->fences_others ? NAP_LIMIT : SHORT_NAP;
+    uint64_t length = node->unannounced     ? unannounced_length(idle)
+                      : node->fences_others ? NAP_LIMIT
+                                            : SHORT_NAP;
     if (!idle->limit)
         return length;
     uint64_t now = rem_clock();
@@ -78,7 +91,8 @@ void node_idle(struct rem_node *node, struct idle *idle, uint64_t distance)
     } else if (round < SPIN_ROUNDS + YIELD_ROUNDS) {
         sched_yield();
     } else {
-        idle->round = SPIN_ROUNDS + YIELD_ROUNDS;
+        if (idle->round > MOST_ROUNDS)
+            idle->round = MOST_ROUNDS;
         nap(node, idle);
     }
 }

@@ -38,6 +38,7 @@ struct nap_slot {
 
 /* What nodes show each other in an exchange goes through the control block in pieces of this size. */
 #define SLATE 512u
+#define FAR_ROOM ((size_t)128 << 10) /* that the library needs of each heap when the nodes share no memory */
 #define SECRET 32u
 #define FAILURE_TEXT 160u
 

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,42 +28,58 @@ struct hello {
     unsigned char secret[SECRET];
 };
 
-static int read_environment(struct hello *hello, struct rem_options *options)
+static int read_environment(struct hello *hello)
 {
-    int error = environment_options(options, &hello->patience);
+    struct rem_options options;
+    int error = environment_options(&options, &hello->patience);
     if (error)
         return error;
-    if (options->provider && strlen(options->provider) >= sizeof hello->provider)
+    if (options.provider && strlen(options.provider) >= sizeof hello->provider)
         return REM_EENVIRONMENT;
-    hello->heap = options->heap;
-    hello->threads = options->threads;
-    snprintf(hello->provider, sizeof hello->provider, "%s", options->provider ? options->provider : "");
+    hello->heap = options.heap;
+    hello->threads = options.threads;
+    snprintf(hello->provider, sizeof hello->provider, "%s", options.provider ? options.provider : "");
     return 0;
 }
 
-/* Of the first node. If it is to share memory it maps it here, which gives the secret too. */
-static int decide(struct hello *hello, bool one_host, unsigned nodes, struct mapping **mapping)
+/* The memory of a job of which that is the word. */
+static int make_memory(const struct hello *first, unsigned nodes, unsigned heaps, struct mapping **mapping)
 {
-    struct rem_options options = {0};
-    struct stat status;
-    int error = read_environment(hello, &options);
-    if (error)
-        return error;
-    int descriptor = layout_create(nodes, one_host ? nodes : 1, &options, options.provider);
+    size_t heap = first->heap ? first->heap : DEFAULT_HEAP;
+    struct rem_options options = {.heap = heap + (heaps < nodes ? FAR_ROOM : 0), .threads = first->threads};
+    const char *provider = first->provider[0] ? first->provider : heaps < nodes ? DEFAULT_FAR_PROVIDER : NULL;
+    int descriptor = layout_create(nodes, heaps, &options, provider);
     if (descriptor < 0)
         return descriptor;
     *mapping = mapping_new(descriptor);
-    if (!*mapping || fstat(descriptor, &status) != 0) {
+    if (!*mapping) {
         close(descriptor);
         return REM_ENOMEM;
     }
-    memcpy(hello->secret, (*mapping)->control->secret, SECRET);
-    (*mapping)->control->patience = hello->patience;
+    memcpy((*mapping)->control->secret, first->secret, SECRET);
+    (*mapping)->control->patience = first->patience;
+    return descriptor;
+}
+
+/* Of the first node. If it is to share memory it makes that here. */
+static int decide(struct hello *hello, bool one_host, unsigned nodes, struct mapping **mapping)
+{
+    struct stat status;
+    int error = read_environment(hello);
+    if (!error && getrandom(hello->secret, SECRET, 0) != SECRET)
+        error = REM_ESYSTEM;
+    if (error || !one_host)
+        return error;
+    int descriptor = make_memory(hello, nodes, nodes, mapping);
+    if (descriptor < 0)
+        return descriptor;
+    if (fstat(descriptor, &status) != 0) {
+        close(descriptor);
+        return REM_ESYSTEM;
+    }
     hello->device = status.st_dev;
     hello->inode = status.st_ino;
-    hello->descriptor = one_host ? descriptor : -1;
-    if (!one_host)
-        close(descriptor);
+    hello->descriptor = descriptor;
     return 0;
 }
 
@@ -127,23 +144,13 @@ static int settle_together(struct rem_node *node, struct mapping *mapping, const
 
 /* ---- On several hosts ---- */
 
-static int settle_apart(struct rem_node *node, struct mapping *mapping, const struct hello *first)
+static int settle_apart(struct rem_node *node, const struct hello *first)
 {
-    struct rem_options options = {.heap = first->heap, .threads = first->threads};
-    if (!mapping) {
-        const char *provider = first->provider[0] ? first->provider : DEFAULT_FAR_PROVIDER;
-        int descriptor = layout_create(node->nodes, 1, &options, provider);
-        if (descriptor < 0)
-            return descriptor;
-        mapping = mapping_new(descriptor);
-        close(descriptor);
-        if (!mapping)
-            return REM_ENOMEM;
-    }
-    if (!mapping->control->provider[0])
-        strcpy(mapping->control->provider, DEFAULT_FAR_PROVIDER);
-    memcpy(mapping->control->secret, first->secret, SECRET);
-    mapping->control->patience = first->patience;
+    struct mapping *mapping = NULL;
+    int descriptor = make_memory(first, node->nodes, 1, &mapping);
+    if (descriptor < 0)
+        return descriptor;
+    close(descriptor);
     return node_settle(node, mapping, node->self);
 }
 
@@ -172,8 +179,7 @@ static int find_place(struct rem_node *node, bool one_host)
             mapping_drop(mapping);
         return error;
     }
-    bool together = mapping && mapping->control->heaps == node->nodes && hellos[0].descriptor >= 0;
-    error = together ? settle_together(node, mapping, hellos) : settle_apart(node, mapping, &hellos[0]);
+    error = mapping ? settle_together(node, mapping, hellos) : settle_apart(node, &hellos[0]);
     if (!error)
         pmix_listen(node);
     return error ? error : node_barrier(node);

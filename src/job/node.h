@@ -12,6 +12,8 @@
 /* The mapping of the job's memory; in the one-process form its nodes share it. */
 struct mapping {
     atomic_uint users;
+    bool one_process;                    /* all nodes of the job live here */
+    _Atomic(struct rem_node *) departed; /* those that have called rem_close, linked by next */
     struct control *control;
     size_t size;
 };
@@ -40,7 +42,9 @@ struct rem_node {
     unsigned self, nodes, threads;
     struct control *control;
     const struct wire *wire;
-    struct meeting *meeting;     /* with a foreign launcher's help (pmix.c); null: none was needed */
+    const struct wire
+        *met; /* the wire by which they met with a foreign launcher's help, and what it keeps; */
+    struct meeting *meeting;     /* null: there is one of our own, or none */
     struct watch *watch;         /* see watch.h; null: the launcher tells of deaths, or the transport */
     struct far *far;             /* see fabric/far.h; null: all nodes have the control block in memory */
     const struct fabric *fabric; /* the job's provider */
@@ -52,6 +56,8 @@ struct rem_node {
     struct mapping *mapping;
     int descriptor;     /* kept so that a second rem_open finds it; -1 in the one-process form */
     bool fences_others; /* membarrier works: see idle.c */
+    bool unannounced;   /* words may change without a node_wake_sleepers: the transport writes them */
+    struct rem_node *next;
     unsigned processors;
     atomic_bool collective;               /* a collective call is under way in this process */
     pthread_mutex_t mutex;                /* protects the slots */
@@ -104,6 +110,9 @@ void node_free_all(struct rem_node *node);
 int job_open(rem_job *job);
 int job_open_nodes(rem_job jobs[], unsigned nodes, const struct rem_options *options);
 void job_close(rem_job *job);
+
+/* From now on the others count this node as gone; true if all are. */
+bool node_leave(struct rem_node *node);
 
 /* At most one collective call at a time in a process. */
 static inline bool node_enter_collective(struct rem_node *node)

@@ -26,7 +26,7 @@ void mapping_drop(struct mapping *mapping)
 
 struct mapping *mapping_new(int descriptor)
 {
-    struct mapping *mapping = malloc(sizeof *mapping);
+    struct mapping *mapping = calloc(1, sizeof *mapping);
     if (!mapping)
         return NULL;
     mapping->control = layout_map(descriptor, &mapping->size);
@@ -77,8 +77,8 @@ void node_free_all(struct rem_node *node)
 {
     if (node->watch)
         watch_stop(node->watch);
-    if (node->meeting)
-        wire_pmix.close(node);
+    if (node->met)
+        node->met->close(node);
     heap_free(&node->heap);
     pthread_mutex_destroy(&node->mutex);
     if (node->mapping)
@@ -112,6 +112,7 @@ int job_open_nodes(rem_job jobs[], unsigned nodes, const struct rem_options *opt
     close(descriptor);
     if (!mapping)
         return REM_ENOMEM;
+    mapping->one_process = true;
     for (unsigned n = 0; n < nodes; n++) {
         atomic_fetch_add(&mapping->users, 1);
         jobs[n].node = new_node(mapping, n);
@@ -183,13 +184,19 @@ int job_open(rem_job *job)
     return text ? open_launched(job, text) : pmix_called() ? meet(job) : open_alone(job);
 }
 
+bool node_leave(struct rem_node *node)
+{
+    struct control *control = node->control;
+    if (atomic_exchange(&control->node[node->self].state, NODE_CLOSED) == NODE_CLOSED)
+        return false;
+    return atomic_fetch_add(&control->left, 1) + 1 == node->nodes;
+}
+
 void job_close(rem_job *job)
 {
-    struct rem_node *node = job->node;
-    atomic_store(&node->control->node[node->self].state, NODE_CLOSED);
-    atomic_fetch_add(&node->control->left, 1);
+    node_leave(job->node);
+    node_free_all(job->node);
     job->node = NULL;
-    node_free_all(node);
 }
 
 void job_fail(struct rem_node *node, int code, unsigned peer, const char *text)

@@ -20,13 +20,15 @@
 
 #define CALLS(X)                                                                                             \
     X(Init)                                                                                                  \
-    X(Finalize) X(Put) X(Commit) X(Fence_nb) X(Get) X(Register_event_handler) X(Deregister_event_handler)    \
+    X(Finalize)                                                                                              \
+    X(Put) X(Commit) X(Fence_nb) X(Get) X(Register_event_handler) X(Deregister_event_handler)                \
         X(Error_string)
 
 enum {
     LOOK_EVERY = 20000000, /* nanoseconds between two looks at the job's failure */
     OPENING_SECONDS = 60,  /* for all but the first fence, at which a node may be late for its own reasons */
-    CLOSING_MILLISECONDS = 500 /* to hear that a registration is made or undone */
+    LEAVING_GRACE = 2000000000, /* nanoseconds */
+    CLOSING_MILLISECONDS = 500  /* to hear that a registration is made or undone */
 };
 
 struct meeting {
@@ -131,14 +133,20 @@ static int failure_of(const struct rem_node *node)
     return node->control ? node_failure(node) : 0;
 }
 
-static int await_fence(struct meeting *meeting, uint64_t deadline)
+/* `grace`: how long to go on after the job has failed. */
+static int await_fence(struct meeting *meeting, uint64_t deadline, uint64_t grace)
 {
     int error = 0;
+    uint64_t failed_at = 0;
     pthread_mutex_lock(&meeting->mutex);
     while (!meeting->fenced && !error) {
         nap(meeting);
-        error = failure_of(meeting->node);
-        if (!error && deadline && rem_clock() >= deadline)
+        int failure = failure_of(meeting->node);
+        if (failure && !failed_at)
+            failed_at = rem_clock();
+        if (failure && rem_clock() - failed_at >= grace)
+            error = failure;
+        else if (deadline && rem_clock() >= deadline)
             error = REM_EUNREACHABLE;
     }
     if (meeting->fenced)
@@ -155,7 +163,7 @@ static void set_flag(pmix_info_t *info, const char *key)
     info->value.data.flag = true;
 }
 
-static int fence(struct meeting *meeting, bool collect, uint64_t deadline)
+static int fence(struct meeting *meeting, bool collect, uint64_t deadline, uint64_t grace)
 {
     pmix_info_t info;
     set_flag(&info, PMIX_COLLECT_DATA);
@@ -163,7 +171,7 @@ static int fence(struct meeting *meeting, bool collect, uint64_t deadline)
     pmix_status_t status = meeting->Fence_nb(NULL, 0, &info, collect ? 1 : 0, end_fence, meeting);
     if (status == PMIX_OPERATION_SUCCEEDED)
         return 0;
-    return status == PMIX_SUCCESS ? await_fence(meeting, deadline) : REM_EDEAD;
+    return status == PMIX_SUCCESS ? await_fence(meeting, deadline, grace) : REM_EDEAD;
 }
 
 static bool get_piece(struct meeting *meeting, unsigned node, const char *key, size_t size, void *piece)
@@ -192,7 +200,7 @@ static int exchange(struct rem_node *node, const void *mine, size_t size, void *
     if (meeting->Put(PMIX_GLOBAL, key, &value) != PMIX_SUCCESS || meeting->Commit() != PMIX_SUCCESS)
         return REM_EDEAD;
     uint64_t deadline = number ? rem_clock() + OPENING_SECONDS * UINT64_C(1000000000) : 0;
-    int error = fence(meeting, true, deadline);
+    int error = fence(meeting, true, deadline, 0);
     for (unsigned n = 0; n < node->nodes && !error; n++)
         if (!get_piece(meeting, n, key, size, (char *)all + n * size))
             error = REM_EDEAD;
@@ -202,9 +210,14 @@ static int exchange(struct rem_node *node, const void *mine, size_t size, void *
 static int barrier(struct rem_node *node)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    int error = fence(node->meeting, false, 0);
+    int error = fence(node->meeting, false, 0, 0);
     atomic_thread_fence(memory_order_seq_cst);
     return error;
+}
+
+static void leave(struct rem_node *node)
+{
+    fence(node->meeting, false, 0, LEAVING_GRACE);
 }
 
 /* ---- Deaths ---- */
@@ -312,10 +325,11 @@ static void close_meeting(struct rem_node *node)
     meeting->Finalize(NULL, 0);
     free_meeting(meeting);
     node->meeting = NULL;
+    node->met = NULL;
 }
 
 const struct wire wire_pmix = {
-    .name = "PMIx", .exchange = exchange, .barrier = barrier, .close = close_meeting};
+    .name = "PMIx", .exchange = exchange, .barrier = barrier, .leave = leave, .close = close_meeting};
 
 /* What this process has put in an earlier life as a node is still there. */
 static bool was_open(struct meeting *meeting)
@@ -366,6 +380,6 @@ int pmix_open(struct rem_node *node, struct pmix_place *place)
     if (error)
         close_meeting(node);
     else
-        node->wire = &wire_pmix;
+        node->wire = node->met = &wire_pmix;
     return error;
 }

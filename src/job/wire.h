@@ -17,7 +17,10 @@ struct wire {
     /* A fence on each side, as rem_barrier. */
     int (*barrier)(struct rem_node *node);
 
-    void (*close)(struct rem_node *node); /* null: nothing to do */
+    /* Of a wire that outlives the transport, else null. leave: returns when every node has called it, or the job has
+     * failed and the others have had some seconds to. close: the last of all. */
+    void (*leave)(struct rem_node *node);
+    void (*close)(struct rem_node *node);
 };
 
 /* All nodes have the control block in memory. */

@@ -22,6 +22,7 @@ int check_main(int argc, char **argv);
 int fmt_main(int argc, char **argv);
 int fuzz_main(int argc, char **argv);
 int verify_main(int argc, char **argv);
+int run_main(int argc, char **argv);
 int launch_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
 int info_main(int argc, char **argv);

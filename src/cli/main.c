@@ -16,6 +16,7 @@ static const struct subcommand {
     {"fmt", fmt_main, "print litmus tests in the canonical form"},
     {"fuzz", fuzz_main, "compare the two engines on random programs"},
     {"verify", verify_main, "verify the library's C code against the specifications"},
+    {"run", run_main, "run litmus tests on transports, and compare with the model"},
     {"launch", launch_main, "run a program as the nodes of a job"},
     {"bench", bench_main, "measure the runtime"},
     {"info", info_main, "tell what the runtime can do"},

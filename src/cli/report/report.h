@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+struct arena;
 struct explained_test;
 struct traced;
 
@@ -33,5 +34,12 @@ const char *report_observation(const struct verdict *);
 /* How many states bear the question out: for ~exists those that don't fulfil the proposition. And the others.
  */
 void report_witnesses(const struct report *, uint64_t *positive, uint64_t *negative);
+
+/* Pieces for readers of herd's logs. A column's name: 0:r0, x, s[1]. The condition, with signed numbers. */
+struct lm_atom;
+char *report_column(struct arena *, const struct lm_test *, const struct lm_atom *);
+void report_condition(FILE *, struct arena *, const struct lm_test *);
+/* Allowed, Forbidden or Required. */
+const char *report_kind(const struct lm_test *);
 
 #endif

@@ -31,7 +31,7 @@ void report_witnesses(const struct report *report, uint64_t *positive, uint64_t 
     *negative = swapped ? verdict->positive : verdict->negative;
 }
 
-static const char *kind(const struct lm_test *test)
+const char *report_kind(const struct lm_test *test)
 {
     switch (test->quantifier) {
     case LM_EXISTS:
@@ -59,8 +59,7 @@ static bool reads_as_verdict(const char *name)
     return false;
 }
 
-/* 0:r0, x, s[1]. */
-static char *column_name(struct arena *arena, const struct lm_test *test, const struct lm_atom *atom)
+char *report_column(struct arena *arena, const struct lm_test *test, const struct lm_atom *atom)
 {
     if (!atom->is_reg && atom->decl->kind == LM_SHARED)
         return arena_printf(arena, "%s[%u]", atom->decl->name, atom->node);
@@ -89,6 +88,11 @@ static void print_condition(FILE *out, const char *text)
             fputc(*text++, out);
         }
     }
+}
+
+void report_condition(FILE *out, struct arena *arena, const struct lm_test *test)
+{
+    print_condition(out, lm_print_cond(arena, test));
 }
 
 static void print_state(FILE *out, char *const *names, const uint64_t *row, unsigned n)
@@ -137,8 +141,8 @@ void report_text(FILE *out, const struct report *report)
     struct arena *arena = arena_new();
     char **names = ARENA_ARRAY(arena, char *, verdict->n_columns);
     for (unsigned c = 0; c < verdict->n_columns; c++)
-        names[c] = column_name(arena, test, &verdict->columns[c]);
-    fprintf(out, "Test %s %s\n", test->name, kind(test));
+        names[c] = report_column(arena, test, &verdict->columns[c]);
+    fprintf(out, "Test %s %s\n", test->name, report_kind(test));
     if (verdict->completion != DONE)
         fprintf(out, "Partial (%s): there may be more states than these\n", verdict->why);
     fprintf(out, "States %zu\n", outcomes_count(verdict->states));
@@ -148,7 +152,7 @@ void report_text(FILE *out, const struct report *report)
     report_witnesses(report, &positive, &negative);
     fprintf(out, "%s\nWitnesses\nPositive: %" PRIu64 " Negative: %" PRIu64 "\nCondition ",
             verdict_word(verdict->holds), positive, negative);
-    print_condition(out, lm_print_cond(arena, test));
+    report_condition(out, arena, test);
     fprintf(out, "\nObservation %s %s %" PRIu64 " %" PRIu64 "\nTime %s %.2f\n", test->name,
             report_observation(verdict), verdict->positive, verdict->negative, test->name, verdict->seconds);
     char hash[33];

@@ -1,6 +1,7 @@
 /* The list of providers. Those whose library the build did not find are left out; and all but shm where the
  * library is compiled for the model. */
 #include "fabric/fabric.h"
+#include "fabric/ofi.h"
 #include "fabric/shm.h"
 #include "fabric/verbs.h"
 
@@ -11,6 +12,9 @@ static const struct fabric *const all[] = {
 #ifndef REMORA_SHM_ALONE
 #ifdef REMORA_HAVE_VERBS
     &fabric_verbs,
+#endif
+#ifdef REMORA_HAVE_OFI
+    &fabric_ofi,
 #endif
 #endif
     NULL};

@@ -26,7 +26,7 @@ static void read_both(rem_thread *thread, void *memory)
     uint64_t a = rem_load(thread, frame->a), b = rem_load(thread, frame->b);
     uint64_t after = rem_load(thread, frame->sequence);
     if (before == after && before % 2 == 0)
-        REM_MODEL_ASSERT(a == b);
+        REM_MODEL_COMPARE(a, ==, b);
 }
 
 /* Wrong: the number is put behind the data only. */
@@ -58,9 +58,10 @@ static void publish_at_once(rem_thread *thread, void *memory)
 static void read_together(rem_thread *thread, void *memory)
 {
     struct frame *frame = memory;
-    if (rem_load(thread, &frame->together[0]) == 1)
-        REM_MODEL_ASSERT(rem_load(thread, &frame->together[1]) == 1 &&
-                         rem_load(thread, &frame->together[2]) == 1);
+    if (rem_load(thread, &frame->together[0]) != 1)
+        return;
+    REM_MODEL_COMPARE(rem_load(thread, &frame->together[1]), ==, 1);
+    REM_MODEL_COMPARE(rem_load(thread, &frame->together[2]), ==, 1);
 }
 
 REM_MODEL_TEST(seqlock_in_one_put) = {
@@ -74,9 +75,10 @@ REM_MODEL_TEST(seqlock_in_one_put) = {
 static void read_together_backwards(rem_thread *thread, void *memory)
 {
     struct frame *frame = memory;
-    if (rem_load(thread, &frame->together[2]) == 1)
-        REM_MODEL_ASSERT(rem_load(thread, &frame->together[0]) == 1 &&
-                         rem_load(thread, &frame->together[1]) == 1);
+    if (rem_load(thread, &frame->together[2]) != 1)
+        return;
+    REM_MODEL_COMPARE(rem_load(thread, &frame->together[0]), ==, 1);
+    REM_MODEL_COMPARE(rem_load(thread, &frame->together[1]), ==, 1);
 }
 
 REM_MODEL_TEST(seqlock_in_one_put_backwards) = {

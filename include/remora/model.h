@@ -71,14 +71,63 @@ struct rem_model_entry {
         __attribute__((used, section("rem_model_tests"))) = {#name, &rem_model_test_##name};                 \
     static const struct rem_model_test rem_model_test_##name
 
-/* In a body. */
+/* In a body: what must hold there. */
 #define REM_MODEL_ASSERT(condition)                                                                          \
-    ((condition) ? (void)0 : rem_model_fail("assertion failed: " #condition, __FILE__, __LINE__))
-
-_Noreturn void rem_model_fail(const char *message, const char *file, unsigned line);
+    ((condition) ? (void)0 : rem_model_fail("assertion failed: " #condition, __func__, __FILE__, __LINE__))
+/* The same of two integers; a report then tells what they were: REM_MODEL_COMPARE(seen, ==, 42). */
+#define REM_MODEL_COMPARE(left, operator, right)                                                             \
+    do {                                                                                                     \
+        const uint64_t rem_model_left = (uint64_t)(left), rem_model_right = (uint64_t)(right);               \
+        if (!(rem_model_left operator rem_model_right))                                                      \
+            rem_model_fail_comparison("assertion failed: " #left " " #operator" " #right, rem_model_left,    \
+                                      rem_model_right, __func__, __FILE__, __LINE__);                        \
+    } while (0)
+/* What .holds looks at: results[thread][index]. */
 void rem_model_result(unsigned index, uint64_t value);
+
+_Noreturn void rem_model_fail(const char *message, const char *function, const char *file, unsigned line);
+_Noreturn void rem_model_fail_comparison(const char *message, uint64_t left, uint64_t right,
+                                         const char *function, const char *file, unsigned line);
 
 /* In set_up: rem_alloc of `count` words, with a name for reports; false if there is no room. */
 int rem_model_words(rem_job *job, uint64_t **words, size_t count, const char *name);
+
+/* Also in set_up: what is initialised there by the functions below is called in reports as the expression that stands for
+ * it, `&frame->lock` being lock. */
+enum rem_model_kind {
+    REM_MODEL_WORDS,
+    REM_MODEL_MEMORY,
+    REM_MODEL_SV,
+    REM_MODEL_WLOCK,
+    REM_MODEL_SLOCK,
+    REM_MODEL_NLOCK,
+    REM_MODEL_SC,
+    REM_MODEL_OBJECT
+};
+void *rem_model_name(enum rem_model_kind kind, const void *object, const char *expression);
+void **rem_model_name_memory(void **pointer, size_t size, const char *expression);
+
+#define REM_MODEL_NAMED_(kind, type, object) rem_model_name(kind, 1 ? (object) : (type *)0, #object)
+
+#undef rem_alloc
+#undef rem_sv_init
+#undef rem_wlock_init
+#undef rem_slock_init
+#undef rem_nlock_init
+#undef rem_sc_init
+#undef rem_object_init
+#define rem_alloc(job, size, pointer)                                                                        \
+    model_rem_alloc(job, size, rem_model_name_memory(pointer, size, #pointer))
+#define rem_sv_init(job, variable) model_rem_sv_init(job, REM_MODEL_NAMED_(REM_MODEL_SV, rem_sv, variable))
+#define rem_wlock_init(job, lock, home)                                                                      \
+    model_rem_wlock_init(job, REM_MODEL_NAMED_(REM_MODEL_WLOCK, rem_wlock, lock), home)
+#define rem_slock_init(job, lock, home)                                                                      \
+    model_rem_slock_init(job, REM_MODEL_NAMED_(REM_MODEL_SLOCK, rem_slock, lock), home)
+#define rem_nlock_init(job, lock, home)                                                                      \
+    model_rem_nlock_init(job, REM_MODEL_NAMED_(REM_MODEL_NLOCK, rem_nlock, lock), home)
+#define rem_sc_init(job, array, count, home)                                                                 \
+    model_rem_sc_init(job, REM_MODEL_NAMED_(REM_MODEL_SC, rem_sc, array), count, home)
+#define rem_object_init(job, object, size, home)                                                             \
+    model_rem_object_init(job, REM_MODEL_NAMED_(REM_MODEL_OBJECT, rem_object, object), size, home)
 
 #endif

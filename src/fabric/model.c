@@ -24,6 +24,7 @@ struct model_queue {
 
 struct fabric_thread {
     struct rem_node *node;
+    uint64_t several; /* puts and gets of several words so far */
     struct model_queue queue[];
 };
 
@@ -153,6 +154,19 @@ static int check(const struct fabric_thread *thread, const struct fabric_op *op)
     return 0;
 }
 
+static const unsigned char *order_of(struct fabric_thread *thread, unsigned words)
+{
+    uint64_t n = thread->several++;
+    return model_self()->order(model_self(), n < UINT32_MAX ? (unsigned)n : UINT32_MAX, words);
+}
+
+static void ask_for_word(struct op op, unsigned word, unsigned words)
+{
+    model_self()->word = (unsigned char)(word + 1);
+    model_self()->words = (unsigned char)words;
+    ask(op);
+}
+
 static void execute(struct fabric_thread *thread, const struct fabric_op *op)
 {
     if (op->flags & FABRIC_FENCED)
@@ -169,14 +183,17 @@ static void execute(struct fabric_thread *thread, const struct fabric_op *op)
         ask(asked);
         return;
     }
-    size_t words = size_of(op) / WORD;
-    model_self()->several |= words > 1;
-    for (size_t i = 0; i < words; i++) {
-        size_t at = (model_self()->descending ? words - 1 - i : i) * WORD;
-        asked.loc = word_at(op->node, (char *)op->remote + at);
+    unsigned words = (unsigned)(size_of(op) / WORD);
+    const unsigned char *order = words > 1 ? order_of(thread, words) : NULL;
+    for (unsigned i = 0; i < words; i++) {
+        unsigned word = order ? order[i] : i;
+        asked.loc = word_at(op->node, (char *)op->remote + word * WORD);
         if (op->kind != FABRIC_PUT_VALUE)
-            asked.local = local_word((char *)op->local + at);
-        ask(asked);
+            asked.local = local_word((char *)op->local + word * WORD);
+        if (words > 1)
+            ask_for_word(asked, word, words);
+        else
+            ask(asked);
     }
     struct model_queue *queue = &thread->queue[op->node];
     if (queue->posted - queue->taken == IN_FLIGHT)
@@ -222,6 +239,8 @@ bool model_is_counter(const rem_thread *thread, const void *word)
     if (!state || state->fabric != &fabric_model)
         return false;
     const struct fabric_thread *link = state->link;
+    if (is_within(word, &link->several, sizeof link->several))
+        return true;
     for (unsigned n = 0; n < state->nodes; n++)
         if (link->queue[n].posted != link->queue[n].taken || state->queue[n].posted != state->queue[n].taken)
             return false;

@@ -21,8 +21,11 @@ struct model_thread {
     /* The C code has done what the model has no meaning for. Does not return. */
     void (*fault)(struct model_thread *, const char *why);
     struct rem_node *node;
-    bool descending; /* the words of one put or get are posted in descending order */
-    bool several;    /* some put or get had more than one */
+    /* In which order the words of the n-th put or get of several are posted: place i is word order[i]. NULL: ascending. The
+     * answer must stay where it is, for the thread may be put back to where it got it. */
+    const unsigned char *(*order)(struct model_thread *, unsigned n, unsigned words);
+    unsigned char word,
+        words; /* of the next question, if it is of one of several: which (from 1), of how many */
 };
 
 /* Whose C code this pthread is running. A coroutine may be continued by another pthread than the one it paused on,

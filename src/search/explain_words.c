@@ -142,8 +142,7 @@ static const char *nic_overtakes(enum role first, enum role second)
 {
     if (second == REMOTE_FENCE)
         return "a remote fence waits until what stands before it was sent or acknowledged, not until it is "
-               "in "
-               "memory";
+               "in memory";
     switch (first) {
     case REMOTE_READ:
         return "a later operation may overtake a get on its way";
@@ -156,19 +155,44 @@ static const char *nic_overtakes(enum role first, enum role second)
     }
 }
 
-const char *lost_words(const struct event *a, const struct event *b)
+const char *lost_words(struct arena *arena, const struct event *a, const struct event *b)
 {
     enum role first = role_of(a), second = role_of(b);
     if (is_nic(first) && (is_nic(second) || second == GLOBAL_FENCE) && a->node != b->node)
-        return first == REMOTE_WRITE || first == ATOMIC_WRITE
-                   ? "operations towards different nodes are not ordered by the network, and a wait or poll "
-                     "between them tells only that the write was acknowledged, not that it is in memory"
-                   : "operations towards different nodes are not ordered by the network";
+        return arena_printf(arena,
+                            "operations towards different nodes (here %u and %u) are not ordered by the "
+                            "network%s",
+                            a->node, b->node,
+                            first == REMOTE_WRITE || first == ATOMIC_WRITE
+                                ? ", and a wait or poll between them tells only that the write was "
+                                  "acknowledged, not that it is in memory"
+                                : "");
     if (is_nic(first) && is_nic(second))
         return nic_overtakes(first, second);
     if (is_nic(first))
         return cpu_goes_on(first);
     return "a store waits in the store buffer while later loads and waits go ahead";
+}
+
+/* A wait or poll tells that a result is in local memory, and a source read. That a remote write has landed only a later
+ * remote read tells, or a global fence, which is one with its wait. */
+enum remedy lost_remedy(const struct event *a, const struct event *b)
+{
+    enum role first = role_of(a), second = role_of(b);
+    switch (first) {
+    case REMOTE_WRITE:
+    case ATOMIC_WRITE:
+    case REMOTE_FENCE:
+        return REMEDY_GFENCE;
+    case LOCAL_READ:
+    case REMOTE_READ:
+    case ATOMIC_READ:
+        return is_nic(second) && a->node == b->node ? REMEDY_RFENCE : REMEDY_WAIT;
+    case LOCAL_WRITE:
+        return REMEDY_WAIT;
+    default:
+        return REMEDY_MFENCE;
+    }
 }
 
 /* --- names --- */

@@ -10,7 +10,10 @@ struct arena;
 const char *event_words(struct arena *, const struct program *, const struct event *);
 /* Two events of one thread, a the earlier: why they stay in this order; why they need not. */
 const char *kept_words(struct arena *, const struct event *a, const struct event *b);
-const char *lost_words(const struct event *a, const struct event *b);
+const char *lost_words(struct arena *arena, const struct event *a, const struct event *b);
+/* What would keep them in this order. */
+enum remedy { REMEDY_MFENCE, REMEDY_WAIT, REMEDY_RFENCE, REMEDY_GFENCE };
+enum remedy lost_remedy(const struct event *a, const struct event *b);
 /* What its stamp (event type) stands for: "aNRW_n: a remote write reaches the memory of node n". */
 const char *type_words(struct arena *, const struct event *);
 

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "model/machine_print.h"
 #include "search/operational.h"
+#include "search/origins.h"
 #include "search/run.h"
 
 #include <stdlib.h>
@@ -237,80 +238,6 @@ static bool ends_as_wanted(struct hunt *hunt, const struct film *film)
     return right;
 }
 
-/* --- what each step belongs to --- */
-
-/* Mirrors the FIFOs of a state: for each entry, the operation it comes from. */
-struct origins {
-    const struct machine *machine;
-    uint32_t *of; /* like the entries */
-    size_t n;
-};
-
-static void origin_insert(struct origins *origins, size_t at, uint32_t where)
-{
-    origins->of = xrealloc(origins->of, (origins->n + 1) * sizeof *origins->of);
-    memmove(origins->of + at + 1, origins->of + at, (origins->n - at) * sizeof *origins->of);
-    origins->of[at] = where;
-    origins->n++;
-}
-
-static uint32_t origin_remove(struct origins *origins, size_t at)
-{
-    uint32_t where = origins->of[at];
-    memmove(origins->of + at, origins->of + at + 1, (origins->n - at - 1) * sizeof *origins->of);
-    origins->n--;
-    return where;
-}
-
-static uint32_t cpu_origin(struct origins *origins, const uint8_t *before, const uint8_t *next, unsigned t)
-{
-    const struct machine *m = origins->machine;
-    const struct local *local = local_of(m, before, t);
-    const uint16_t *old = get_ends(m, before), *new = get_ends(m, next);
-    for (unsigned f = 0; f < m->n_fifos; f++) {
-        if (new[f + 1] > old[f + 1]) {
-            origin_insert(origins, old[f + 1], local->where);
-            break;
-        }
-        if (new[f + 1] < old[f + 1]) {
-            origin_remove(origins, old[f]);
-            break;
-        }
-    }
-    return local->where;
-}
-
-/* The operation behind a step; the mirror follows it. */
-static uint32_t origin(struct origins *origins, const uint8_t *before, const uint8_t *next, struct step step)
-{
-    const struct machine *m = origins->machine;
-    if (step.rule == RULE_CPU)
-        return cpu_origin(origins, before, next, step.thread);
-    const uint16_t *old = get_ends(m, before), *new = get_ends(m, next);
-    if (step.rule == RULE_FLUSH) {
-        size_t at = buffer_of(m, before, step.thread)[0] + step.at;
-        entry_t entry = get_entries(m, before)[at];
-        uint32_t where = origin_remove(origins, at);
-        if (entry_kind(entry) != E_STORE)
-            origin_insert(
-                origins, new[m->qps[m->qp_of[step.thread * m->n_nodes + entry_node(m, entry)]].fifo + 1] - 1u,
-                where);
-        return where;
-    }
-    unsigned fifo = m->qps[step.qp].fifo;
-    size_t at = old[fifo + rule_fifo(step.rule)] + (size_t)step.at;
-    uint32_t where = origins->of[at];
-    if (new[fifo + WBR] - new[fifo] < old[fifo + WBR] - old[fifo] || rule_fifo(step.rule) != PIPE)
-        origin_remove(origins, at);
-    else if (new[fifo + WBR] - new[fifo] > old[fifo + WBR] - old[fifo])
-        origin_insert(origins, at, where);
-    for (unsigned wb = WBR; wb <= WBL; wb++)
-        for (unsigned k = (unsigned)(old[fifo + wb + 1] - old[fifo + wb]);
-             k < (unsigned)(new[fifo + wb + 1] - new[fifo + wb]); k++)
-            origin_insert(origins, new[fifo + wb] + (size_t)k, where);
-    return where;
-}
-
 /* --- telling it --- */
 
 static char *text_of(struct arena *arena, const struct machine *m, const uint8_t *state,
@@ -332,6 +259,15 @@ static char *text_of(struct arena *arena, const struct machine *m, const uint8_t
     return copy;
 }
 
+/* The operation behind a step. */
+static uint32_t origin_of(struct origins *origins, const uint8_t *before, const uint8_t *next,
+                          struct step step)
+{
+    const struct local *local = local_of(origins->machine, before, step.thread);
+    uint32_t origin = origins_follow(origins, before, next, step, local->where);
+    return step.rule == RULE_CPU ? local->where : origin;
+}
+
 static struct run *tell(struct arena *arena, const struct film *film, bool stuck)
 {
     const struct machine *m = film->machine;
@@ -347,12 +283,12 @@ static struct run *tell(struct arena *arena, const struct film *film, bool stuck
             .rule = step.rule,
             .thread = step.thread,
             .node = step.qp == NO_QP ? 0 : m->qps[step.qp].node,
-            .where = origin(&origins, film->states[i], film->states[i + 1], step),
+            .where = origin_of(&origins, film->states[i], film->states[i + 1], step),
             .text = text_of(arena, m, film->states[i], &step),
             .state = text_of(arena, m, film->states[i + 1], NULL),
         };
     }
-    free(origins.of);
+    origins_free(&origins);
     return run;
 }
 

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_EVENTS = 256, NONE = 0, KEPT = 10, LOST = 10000, FAR = 10000000 };
+enum { NONE = 0, KEPT = 10, LOST = 10000, FAR = 10000000 };
 
 struct finder {
     struct arena *arena;
@@ -210,14 +210,26 @@ static void find_sequence(const struct finder *f, struct reordering *r)
     }
 }
 
-struct reordering find_reordering(struct arena *arena, const struct explanation *e)
+static struct finder finder_for(struct arena *arena, const struct explanation *e)
 {
-    struct finder f = {.arena = arena, .e = e, .n = e->n_events, .words = (e->n_events + 63) / 64};
-    struct reordering r = {0};
-    if (f.n <= MOST_EVENTS) {
+    return (struct finder){.arena = arena, .e = e, .n = e->n_events, .words = (e->n_events + 63) / 64};
+}
+
+struct reordering find_lost_order(struct arena *arena, const struct explanation *e)
+{
+    struct finder f = finder_for(arena, e);
+    struct reordering r = {.too_many = f.n > REORDERING_MOST_EVENTS};
+    if (!r.too_many) {
         fill_graph(&f);
         find_lost(&f, &r);
     }
+    return r;
+}
+
+struct reordering find_reordering(struct arena *arena, const struct explanation *e)
+{
+    struct finder f = finder_for(arena, e);
+    struct reordering r = find_lost_order(arena, e);
     close_orders(&f);
     find_sequence(&f, &r);
     return r;

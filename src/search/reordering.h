@@ -10,13 +10,18 @@ struct reordering {
     struct cycle_step *cycle;
     bool *lost; /* by step */
     unsigned n_cycle;
+    bool too_many; /* events: the cycle was not looked for */
     /* All events, in an order that happens-before allows and that follows program order where it can. */
     unsigned *sequence;
     /* By place in the sequence: an event of an earlier call of its thread comes only later. */
     bool *early;
 };
 
+enum { REORDERING_MOST_EVENTS = 256 };
+
 /* Of an allowed explanation. */
 struct reordering find_reordering(struct arena *, const struct explanation *);
+/* The cycle alone; needs no more than events and edges. */
+struct reordering find_lost_order(struct arena *, const struct explanation *);
 
 #endif

@@ -119,12 +119,19 @@ bool c_program_bounded(const struct c_program *program)
     return program->bounded;
 }
 
-bool c_program_several_words(const struct c_program *program)
+void c_program_count_words(const struct c_program *program, struct word_counts *counts)
 {
-    bool several = false;
     for (unsigned t = 0; t < program->code.shape.n_threads; t++)
-        several |= program->threads[t].model.several;
-    return several;
+        for (unsigned i = 0; i < WORD_OPS; i++)
+            if (program->threads[t].words_seen[i] > counts->words[t][i])
+                counts->words[t][i] = program->threads[t].words_seen[i];
+}
+
+void c_program_words_at(const struct c_program *program, unsigned thread, uint32_t number, uint8_t *word,
+                        uint8_t *words)
+{
+    *word = point_at(program, thread, number)->word;
+    *words = point_at(program, thread, number)->words;
 }
 
 const struct c_failure *c_program_failure(const struct c_program *program)

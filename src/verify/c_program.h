@@ -14,6 +14,7 @@
 #define REMORA_VERIFY_C_PROGRAM_H
 
 #include "search/engine.h"
+#include "verify/word_orders.h"
 #include "verify/world.h"
 
 struct arena;
@@ -23,7 +24,7 @@ struct c_code {
     struct world_shape shape;
     bool
         rerun; /* get back to a point by running the C code again from the start rather than by its saved stack */
-    bool descending; /* post the words of one put or get in descending order */
+    const struct word_orders *orders; /* of the words of puts and gets of several; NULL: ascending */
     bool flat; /* to the model, all memory is one node's: the C code executes remote operations itself */
     uint16_t n_regs[PROG_MAX_THREADS]; /* what a thread's body leaves in `regs` can be observed */
     void (*setup)(void *context, struct world *);
@@ -50,9 +51,8 @@ unsigned c_program_word(struct c_program *, unsigned node, const void *pointer);
 struct world *c_program_world(struct c_program *, unsigned thread);
 void c_program_place(const struct c_program *, unsigned loc, unsigned *node, size_t *offset);
 
-/* Whether some put or get was of several words. Those of one are not ordered among themselves; a program with
- * such operations is to be explored in ascending and in descending order. */
-bool c_program_several_words(const struct c_program *);
+/* The puts and gets of several words that have been seen so far. Adds to what is there. */
+void c_program_count_words(const struct c_program *, struct word_counts *);
 
 /* All outcomes; see explore_operational. */
 struct result c_program_explore(struct c_program *, const struct query *, const struct operational_options *);
@@ -64,16 +64,22 @@ void c_program_statement(unsigned statement);
 /* In a body: asks for an operation of the model directly. */
 uint64_t c_program_ask(const struct op *);
 /* In a body: an assertion has failed. */
-_Noreturn void c_program_fail(const char *message, const char *file, unsigned line);
-
-/* Of a failed assertion that was reached: where, else NULL. */
 struct c_failure {
-    const char *message, *file;
-    unsigned line, thread;
+    const char *message, *file, *function;
+    unsigned line;
+    bool compares; /* two values, these: */
+    uint64_t left, right;
+    unsigned thread; /* set by the program */
     uint32_t point;
 };
+_Noreturn void c_program_fail(const struct c_failure *);
+
+/* One that was reached, else NULL. */
 const struct c_failure *c_program_failure(const struct c_program *);
 
+/* Of a point at which one of the words of a put or get is posted: which (from 1), of how many; else 0. */
+void c_program_words_at(const struct c_program *, unsigned thread, uint32_t point, uint8_t *word,
+                        uint8_t *words);
 /* The statement a thread stands in at a point, and the return addresses on its stack there. */
 unsigned c_program_statement_at(const struct c_program *, unsigned thread, uint32_t point);
 unsigned c_program_backtrace(const struct c_program *, unsigned thread, uint32_t point, void **addresses,

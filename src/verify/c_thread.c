@@ -20,6 +20,9 @@ static struct c_thread *thread_of(struct model_thread *model)
 static uint64_t ask(struct model_thread *model, const struct op *op)
 {
     struct c_thread *thread = thread_of(model);
+    thread->asked_word = model->word;
+    thread->asked_words = model->words;
+    model->word = model->words = 0;
     if (thread->n_replay)
         return thread->replay[--thread->n_replay];
     thread->asked = *op;
@@ -33,6 +36,16 @@ static uint16_t locate(struct model_thread *model, unsigned node, size_t offset)
     return (uint16_t)c_program_location(thread_of(model)->program, node, offset);
 }
 
+static const unsigned char *order(struct model_thread *model, unsigned n, unsigned words)
+{
+    struct c_thread *thread = thread_of(model);
+    const struct word_orders *orders = thread->program->code.orders;
+    unsigned i = n < WORD_OPS ? n : WORD_OPS - 1;
+    if (words > thread->words_seen[i])
+        thread->words_seen[i] = (uint8_t)words;
+    return orders ? word_order(words, orders->number[thread->index][i]) : NULL;
+}
+
 static void wait_step(struct model_thread *model, const void *key)
 {
     struct c_thread *thread = thread_of(model);
@@ -41,6 +54,7 @@ static void wait_step(struct model_thread *model, const void *key)
         return;
     }
     thread->asked = (struct op){.kind = OP_SPIN_BEGIN, .loc = PROG_NO_LOC, .local = PROG_NO_LOC};
+    thread->asked_word = thread->asked_words = 0;
     thread->waiting = true;
     thread->loop = key;
     coroutine_pause(&thread->coroutine);
@@ -95,10 +109,10 @@ uint64_t c_program_ask(const struct op *op)
     return ask(model_self(), op);
 }
 
-_Noreturn void c_program_fail(const char *message, const char *file, unsigned line)
+_Noreturn void c_program_fail(const struct c_failure *failure)
 {
     struct c_thread *thread = running();
-    thread->failure = (struct c_failure){.message = message, .file = file, .line = line};
+    thread->failure = *failure;
     for (;;)
         coroutine_pause(&thread->coroutine);
 }
@@ -362,6 +376,8 @@ static uint32_t settle(struct c_thread *thread, uint32_t from, uint64_t result)
     else
         note_asked(&thread->meta, &thread->asked);
     point.op = thread->asked;
+    point.word = thread->asked_word;
+    point.words = thread->asked_words;
     if (point.op.kind == OP_SPIN_FAIL || point.op.kind == OP_DROP)
         return last_point(thread, &point);
     hash_point(&point, &digest, &thread->meta);
@@ -469,7 +485,7 @@ void c_thread_start(struct c_program *program, unsigned t)
                                           .wait = wait_step,
                                           .wait_end = wait_end,
                                           .fault = fault,
-                                          .descending = program->code.descending},
+                                          .order = order},
                                 .program = program,
                                 .index = t,
                                 .meta = {.rcas_result = PROG_NO_LOC}};

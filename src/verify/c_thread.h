@@ -48,8 +48,9 @@ struct edge_to {
 struct point {
     struct op op;
     struct meta meta;
-    uint32_t edges; /* into c_thread.edges; 0: none */
-    uint32_t from;  /* the point it was first reached from, and by which result; NO_POINT: the start */
+    uint32_t edges;      /* into c_thread.edges; 0: none */
+    uint8_t word, words; /* c_program_words_at */
+    uint32_t from;       /* the point it was first reached from, and by which result; NO_POINT: the start */
     uint64_t result;
     unsigned generation; /* of the freeze from which on its operation is among the known ones */
     uint32_t image_size;
@@ -71,6 +72,7 @@ struct c_thread {
     uint64_t *regs; /* in the world */
     /* What passes between the C code and us when it pauses. */
     struct op asked;
+    uint8_t asked_word, asked_words;
     uint64_t answer;
     bool waiting, ended;
     const char *faulted;
@@ -90,6 +92,7 @@ struct c_thread {
     uint32_t live; /* where the coroutine stands now, or NO_POINT */
     uint64_t runs;
     struct feet feet;
+    uint8_t words_seen[WORD_OPS]; /* c_program_count_words */
 };
 
 struct c_program {

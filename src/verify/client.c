@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "job/node.h"
 #include "search/ir.h"
+#include "verify/word_names.h"
 
 #include <remora/remora.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static uint64_t value(const struct actor *a, const struct lm_expr *e)
 static void check(const struct lm_stmt *s, int error)
 {
     if (error)
-        c_program_fail(rem_strerror(error), "", s->pos.line);
+        c_program_fail(&(struct c_failure){.message = rem_strerror(error), .file = "", .line = s->pos.line});
 }
 
 static void assign(const struct actor *a, const struct lm_stmt *s, uint64_t result)
@@ -392,67 +393,20 @@ const char *client_new(struct arena *arena, struct client *client, const struct 
 
 /* --- names --- */
 
-static const struct rem_ticket_lock *tickets_of(const struct client *client, const struct lm_decl *decl,
-                                                const union object *object)
+static enum object_kind kind_of(const struct client *client, const struct lm_decl *decl)
 {
     switch (decl->kind) {
+    case LM_SHARED:
+        return OBJECT_SV;
     case LM_WLOCK:
-        return &object->wlock.tickets;
+        return OBJECT_WLOCK;
     case LM_SLOCK:
-        return &object->slock.weak.tickets;
+        return OBJECT_SLOCK;
     case LM_NLOCK:
-        return &object->nlock.tickets;
+        return OBJECT_NLOCK;
     default:
-        return client->sc_as == SC_AS_OBJECT ? &object->object.lock.tickets : NULL;
+        return client->sc_as == SC_AS_OBJECT ? OBJECT_OBJECT : OBJECT_SC;
     }
-}
-
-static bool within(const char *at, const void *start, size_t size)
-{
-    return at >= (const char *)start && at < (const char *)start + size;
-}
-
-static const char *name_in_lock(struct arena *arena, const struct lm_decl *decl, unsigned node,
-                                const struct rem_ticket_lock *lock, const uint64_t *word, unsigned threads)
-{
-    static const char *const own_words[] = {"ticket", "serving", "mark", "held"};
-    if (word == &lock->words[0] || word == &lock->words[1])
-        return arena_printf(arena, "%s.%s", decl->name, word == lock->words ? "next" : "serving");
-    if (within((const char *)word, lock->places, threads * LINE)) {
-        unsigned at = (unsigned)(word - (const uint64_t *)(const void *)lock->places);
-        return arena_printf(arena, "%s.%s of thread %u of node %u", decl->name,
-                            at % 8 < 4 ? own_words[at % 8] : "place", at / 8, node);
-    }
-    return NULL;
-}
-
-static const char *name_in(struct arena *arena, const struct client *client, const struct lm_decl *decl,
-                           unsigned node, const union object *o, const uint64_t *word)
-{
-    const struct world *world = c_program_world(client->program, 0);
-    unsigned threads = world->nodes[0].threads;
-    const struct rem_ticket_lock *lock = tickets_of(client, decl, o);
-    const uint64_t *released = decl->kind == LM_WLOCK   ? o->wlock.released
-                               : decl->kind == LM_SLOCK ? o->slock.weak.released
-                                                        : NULL;
-    const char *name = lock ? name_in_lock(arena, decl, node, lock, word, threads) : NULL;
-    if (name)
-        return name;
-    if (released && within((const char *)word, released, (size_t)client->test->nodes * threads * 8)) {
-        unsigned at = (unsigned)(word - released);
-        return arena_printf(arena, "%s.rel[thread %u of node %u]@%u", decl->name, at % threads, at / threads,
-                            node);
-    }
-    if (decl->kind == LM_LOC && word == o->word)
-        return node == decl->node ? decl->name : arena_printf(arena, "%s@%u", decl->name, node);
-    if (decl->kind == LM_SHARED && word == o->sv.word)
-        return arena_printf(arena, "%s@%u", decl->name, node);
-    if (decl->kind == LM_SC && word == sc_value(client, o))
-        return decl->name;
-    if (decl->kind == LM_SC && client->sc_as == SC_AS_CELL && within((const char *)word, o->sc.cells, 16))
-        return arena_printf(arena, "%s.%s", decl->name,
-                            word == (const uint64_t *)(const void *)o->sc.cells ? "next" : "serving");
-    return NULL;
 }
 
 const char *client_location_name(struct arena *arena, const struct client *client, unsigned loc)
@@ -462,19 +416,24 @@ const char *client_location_name(struct arena *arena, const struct client *clien
     c_program_place(client->program, loc, &node, &offset);
     const struct world *world = c_program_world(client->program, 0);
     const uint64_t *word = (const uint64_t *)(const void *)(world->nodes[node].home + offset);
-    if (offset < RESERVED_PRIVATE)
-        return arena_printf(arena, "the fence word of node %u", node);
-    if (offset < node_reserved(&world->nodes[node]))
-        return arena_printf(arena, "private word %u of thread %u of node %u",
-                            (unsigned)(offset % LINE / sizeof *word),
-                            (unsigned)((offset - RESERVED_PRIVATE) / LINE), node);
-    for (unsigned i = 0; i < client->test->n_decls; i++) {
+    const char *name = reserved_word_name(arena, world, node, offset);
+    for (unsigned i = 0; i < client->test->n_decls && !name; i++) {
         const struct lm_decl *decl = client->test->decls[i];
-        const char *name = name_in(arena, client, decl, node, object_of(client, world, decl, node), word);
-        if (name)
-            return name;
+        const union object *object = object_of(client, world, decl, node);
+        if (decl->kind != LM_LOC)
+            name = object_word_name(arena, world, kind_of(client, decl), object, decl->name, node, word);
+        else if (word == object->word)
+            name = node == decl->node ? decl->name : arena_printf(arena, "%s@%u", decl->name, node);
     }
-    return arena_printf(arena, "word %zu of node %u", offset / sizeof *word, node);
+    return name ? name : arena_printf(arena, "word %zu of node %u", offset / sizeof *word, node);
+}
+
+bool client_is_result(const struct client *client, unsigned loc)
+{
+    unsigned node;
+    size_t offset;
+    c_program_place(client->program, loc, &node, &offset);
+    return is_result_word(c_program_world(client->program, 0), node, offset);
 }
 
 const struct lm_stmt *client_statement(const struct client *client, unsigned thread, unsigned statement)

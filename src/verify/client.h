@@ -33,6 +33,8 @@ const char *shm_client_new(struct arena *, struct client *, const struct lm_test
 
 /* What a word is called: "x", "l.serving", "l.rel[1]". */
 const char *client_location_name(struct arena *, const struct client *, unsigned loc);
+/* A word in which the library's calls that return a value get it (word_names.h). */
+bool client_is_result(const struct client *, unsigned loc);
 /* The top-level statement with this number. */
 const struct lm_stmt *client_statement(const struct client *, unsigned thread, unsigned statement);
 

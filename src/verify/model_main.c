@@ -2,6 +2,8 @@
 #include "base/arena.h"
 #include "job/node.h"
 #include "verify/run_tell.h"
+#include "verify/source_line.h"
+#include "verify/test_names.h"
 
 #include <remora/model.h>
 
@@ -10,24 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-enum { MOST_WORDS = 64 };
-
-/* Words that the setup has named. */
-struct named {
-    const char *name;
-    unsigned node;
-    uint64_t *words;
-    size_t count;
-};
-
-struct frame_of_world {
-    struct named named[MOST_WORDS];
-    unsigned n_named;
-    void *frames[REM_MAX_NODES];
-    uint64_t *results; /* of the thread at work */
-    bool failed;
-};
 
 struct options {
     uint64_t max_states;
@@ -38,31 +22,29 @@ struct options {
 
 /* --- called by the tests --- */
 
-_Noreturn void rem_model_fail(const char *message, const char *file, unsigned line)
+_Noreturn void rem_model_fail(const char *message, const char *function, const char *file, unsigned line)
 {
-    c_program_fail(message, file, line);
+    c_program_fail(&(struct c_failure){.message = message, .function = function, .file = file, .line = line});
+}
+
+_Noreturn void rem_model_fail_comparison(const char *message, uint64_t left, uint64_t right,
+                                         const char *function, const char *file, unsigned line)
+{
+    c_program_fail(&(struct c_failure){.message = message,
+                                       .function = function,
+                                       .file = file,
+                                       .line = line,
+                                       .compares = true,
+                                       .left = left,
+                                       .right = right});
 }
 
 void rem_model_result(unsigned index, uint64_t value)
 {
-    struct frame_of_world *frame = c_program_running()->frame;
+    struct model_frame *frame = c_program_running()->frame;
     if (index >= REM_MODEL_RESULTS)
-        rem_model_fail("rem_model_result: no such index", "", 0);
+        rem_model_fail("rem_model_result: no such index", NULL, "", 0);
     frame->results[index] = value;
-}
-
-int rem_model_words(rem_job *job, uint64_t **words, size_t count, const char *name)
-{
-    struct frame_of_world *frame = c_program_running()->frame;
-    void *memory;
-    if (rem_alloc(job, count * sizeof **words, &memory) != 0) {
-        frame->failed = true;
-        return 0;
-    }
-    *words = memory;
-    if (frame->n_named < MOST_WORDS)
-        frame->named[frame->n_named++] = (struct named){name, (unsigned)rem_node_self(job), *words, count};
-    return 1;
 }
 
 /* --- one test --- */
@@ -70,10 +52,11 @@ int rem_model_words(rem_job *job, uint64_t **words, size_t count, const char *na
 static void set_up(void *context, struct world *world)
 {
     const struct rem_model_test *test = context;
-    struct frame_of_world *frame = world->frame = world_alloc(world, sizeof *frame);
+    struct model_frame *frame = world->frame = world_alloc(world, sizeof *frame);
     for (unsigned t = 0; t < world->shape->n_threads; t++)
         frame->failed |= rem_attach(&world->jobs[test->threads[t].node], &world->threads[t]) != 0;
     for (int n = 0; n < test->nodes; n++) {
+        frame->node = (unsigned)n;
         frame->frames[n] = world_alloc(world, test->frame ? test->frame : 1);
         if (test->set_up && frame->frames[n])
             test->set_up(&world->jobs[n], frame->frames[n]);
@@ -84,40 +67,9 @@ static void set_up(void *context, struct world *world)
 static void body(void *context, struct world *world, unsigned t, uint64_t *regs)
 {
     const struct rem_model_test *test = context;
-    struct frame_of_world *frame = world->frame;
+    struct model_frame *frame = world->frame;
     frame->results = regs;
     test->threads[t].body(&world->threads[t], frame->frames[test->threads[t].node]);
-}
-
-static const char *location_name(struct arena *arena, const void *context, unsigned loc)
-{
-    struct c_program *program = (struct c_program *)(uintptr_t)context;
-    const struct world *world = c_program_world(program, 0);
-    const struct frame_of_world *frame = world->frame;
-    unsigned node;
-    size_t offset;
-    c_program_place(program, loc, &node, &offset);
-    const uint64_t *word = (const uint64_t *)(const void *)(world->nodes[node].home + offset);
-    for (unsigned i = 0; i < frame->n_named; i++) {
-        const struct named *named = &frame->named[i];
-        if (named->node != node || word < named->words || word >= named->words + named->count)
-            continue;
-        return named->count == 1
-                   ? arena_printf(arena, "%s@%u", named->name, node)
-                   : arena_printf(arena, "%s[%zu]@%u", named->name, (size_t)(word - named->words), node);
-    }
-    if (offset < node_reserved(&world->nodes[node]))
-        return arena_printf(arena, "a private word of node %u", node);
-    return arena_printf(arena, "word %zu of node %u", offset / sizeof *word, node);
-}
-
-static const char *no_statement(struct arena *arena, const void *context, unsigned thread, unsigned number)
-{
-    (void)arena;
-    (void)context;
-    (void)thread;
-    (void)number;
-    return NULL;
 }
 
 /* What a test can change besides the model's memory. */
@@ -127,14 +79,27 @@ static uint64_t static_memory(void)
     return XXH3_64bits(__data_start, (size_t)(_end - __data_start));
 }
 
+/* A test, and what is known of it so far. */
+struct trial {
+    const struct rem_model_entry *entry;
+    const struct options *options;
+    struct word_counts counts; /* of its puts and gets of several words */
+    struct word_orders orders; /* of those words, in this exploration */
+    struct outcomes *outcomes; /* of all explorations */
+    uint64_t explorations, states;
+    bool together; /* not all choices of orders are explored, but all operations get the same one */
+    bool bounded;
+};
+
+/* One exploration of it. */
 struct run_of_test {
     struct arena *arena;
-    const struct rem_model_entry *entry;
+    const struct rem_model_test *test;
+    const char *name;
     struct c_program *program;
     struct query query;
     struct result result;
     unsigned n_threads;
-    bool descending;
 };
 
 static bool holds(const struct run_of_test *run, const uint64_t *row)
@@ -142,44 +107,76 @@ static bool holds(const struct run_of_test *run, const uint64_t *row)
     uint64_t results[REM_MODEL_THREADS][REM_MODEL_RESULTS] = {{0}};
     for (unsigned t = 0; t < run->n_threads; t++)
         memcpy(results[t], row + t * REM_MODEL_RESULTS, sizeof results[t]);
-    return run->entry->test->holds((const uint64_t(*)[REM_MODEL_RESULTS])results);
+    return run->test->holds((const uint64_t(*)[REM_MODEL_RESULTS])results);
 }
 
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* --- what is wrong with it --- */
+
+/* Who runs what, and the run. */
 static void tell(const struct run_of_test *run, const struct run_goal *goal)
 {
-    const struct run_names names = {run->program, run->program, location_name, no_statement};
+    const struct run_names names = {run->program,    run->program, model_location_name,
+                                    model_is_result, NULL,         true};
+    struct source_lines *lines = source_lines_new(run->arena);
+    for (unsigned t = 0; t < run->n_threads; t++) {
+        const struct rem_model_thread *thread = &run->test->threads[t];
+        struct source_line line = source_line_of_function(lines, (const void *)(uintptr_t)thread->body);
+        printf("%sP%u runs %s on node %d%s", t ? " " : "  ", t, line.function ? line.function : "its body",
+               thread->node, t + 1 < run->n_threads ? "," : "\n");
+    }
+    source_lines_free(lines);
     run_tell(stdout, run->arena, &names, &run->query, goal);
 }
 
-static void show_results(const struct run_of_test *run, const uint64_t *row)
+static void say_failure(const struct run_of_test *run, const struct c_failure *failure)
 {
+    printf("FAILED  %s: in P%u, ", run->name, failure->thread);
+    if (failure->function)
+        printf("%s, %s:%u: ", failure->function, file_name(failure->file), failure->line);
+    printf("%s", failure->message);
+    if (failure->compares)
+        printf(" (they are %" PRIu64 " and %" PRIu64 ")", failure->left, failure->right);
+    putchar('\n');
+}
+
+static void say_results(const struct run_of_test *run, const uint64_t *row)
+{
+    struct source_lines *lines = source_lines_new(run->arena);
+    struct source_line line = source_line_of_function(lines, (const void *)(uintptr_t)run->test->holds);
+    if (line.function && line.file)
+        printf("FAILED  %s: .holds (%s, %s:%u) is false of what a run leaves as results:\n", run->name,
+               line.function, line.file, line.line);
+    else
+        printf("FAILED  %s: .holds is false of what a run leaves as results:\n", run->name);
+    source_lines_free(lines);
     for (unsigned t = 0; t < run->n_threads; t++)
         for (unsigned r = 0; r < REM_MODEL_RESULTS; r++)
             if (row[t * REM_MODEL_RESULTS + r])
-                printf("  P%u result %u = %" PRIu64 "\n", t, r, row[t * REM_MODEL_RESULTS + r]);
+                printf("  results[%u][%u], which P%u left, is %" PRIu64 "\n", t, r, t,
+                       row[t * REM_MODEL_RESULTS + r]);
+    puts("  all others are 0");
 }
 
-static int say_unknown(const struct run_of_test *run, const char *why)
+static int say_unknown(const char *name, const char *why)
 {
-    printf("UNKNOWN %s: %s\n", run->entry->name, why);
+    printf("UNKNOWN %s: %s\n", name, why);
     return 3;
-}
-
-/* The words of one put or get arrive in any order; two are tried, and the first is not spoken of. */
-static const char *way(const struct run_of_test *run)
-{
-    return run->descending ? " (the words of a put or get arriving last word first)" : "";
 }
 
 /* 0 all is well, 1 a failure, 3 not known. */
 static int judge(const struct run_of_test *run)
 {
-    const struct rem_model_test *test = run->entry->test;
+    const struct rem_model_test *test = run->test;
     const struct c_failure *failure = c_program_failure(run->program);
     struct run_goal goal = {.query = &run->query};
     if (failure) {
-        printf("FAILED  %s%s: P%u, %s:%u: %s\n", run->entry->name, way(run), failure->thread, failure->file,
-               failure->line, failure->message);
+        say_failure(run, failure);
         goal.failed = true;
         goal.thread = failure->thread;
         goal.point = failure->point;
@@ -187,31 +184,27 @@ static int judge(const struct run_of_test *run)
         return 1;
     }
     if (c_program_fault(run->program))
-        return say_unknown(run, c_program_fault(run->program));
+        return say_unknown(run->name, c_program_fault(run->program));
     for (size_t i = 0; test->holds && i < outcomes_count(run->result.states); i++) {
         goal.row = outcomes_row(run->result.states, i);
         if (holds(run, goal.row))
             continue;
-        printf("FAILED  %s%s: .holds is false of a run, which ends with these results (others are 0):\n",
-               run->entry->name, way(run));
-        show_results(run, goal.row);
+        say_results(run, goal.row);
         tell(run, &goal);
         return 1;
     }
     if (run->result.stuck && !test->may_block) {
-        printf("FAILED  %s%s: it can get stuck, some thread waits for ever\n", run->entry->name, way(run));
+        printf("FAILED  %s: it can get stuck, some thread waits for ever\n", run->name);
         goal.stuck = true;
         tell(run, &goal);
         return 1;
     }
     if (run->result.completion != DONE)
-        return say_unknown(run, run->result.why ? run->result.why : "a limit was reached");
-    size_t outcomes = outcomes_count(run->result.states);
-    printf("ok      %s%s%s, %zu outcome%s, %" PRIu64 " states\n", run->entry->name,
-           c_program_bounded(run->program) ? " (bounded: a waiting loop keeps changing its own state)" : "",
-           way(run), outcomes, outcomes == 1 ? "" : "s", run->result.explored);
+        return say_unknown(run->name, run->result.why ? run->result.why : "a limit was reached");
     return 0;
 }
+
+/* --- exploring it --- */
 
 static int explore(struct run_of_test *run, const struct options *options)
 {
@@ -228,18 +221,27 @@ static int explore(struct run_of_test *run, const struct options *options)
     uint64_t before = static_memory();
     run->result = c_program_explore(run->program, &run->query, &(struct operational_options){0});
     if (static_memory() != before)
-        return say_unknown(run, "it changes static variables, which the model does not see");
+        return say_unknown(run->name, "it changes static variables, which the model does not see");
     return judge(run);
 }
 
-/* *several: it puts or gets several words at once. */
-static int run_one_way(const struct rem_model_entry *entry, const struct options *options, bool descending,
-                       bool *several)
+static void add_outcomes(struct trial *trial, const struct run_of_test *run)
 {
-    const struct rem_model_test *test = entry->test;
-    struct run_of_test run = {.arena = arena_new(), .entry = entry, .descending = descending};
+    if (!trial->outcomes)
+        trial->outcomes = outcomes_new(run->n_threads * REM_MODEL_RESULTS);
+    for (size_t i = 0; i < outcomes_count(run->result.states); i++)
+        outcomes_add(trial->outcomes, outcomes_row(run->result.states, i));
+    trial->states += run->result.explored;
+    trial->explorations++;
+    trial->bounded |= c_program_bounded(run->program);
+}
+
+static int run_one_order(struct trial *trial)
+{
+    const struct rem_model_test *test = trial->entry->test;
+    struct run_of_test run = {.arena = arena_new(), .test = test, .name = trial->entry->name};
     struct c_code code = {.shape = {.n_nodes = (unsigned)test->nodes, .heap = 256 << 10},
-                          .descending = descending,
+                          .orders = &trial->orders,
                           .setup = set_up,
                           .body = body,
                           .context = (void *)(uintptr_t)test};
@@ -249,21 +251,62 @@ static int run_one_way(const struct rem_model_entry *entry, const struct options
         run.n_threads = code.shape.n_threads = t + 1;
     }
     c_program_new(run.arena, &code, &run.program);
-    const struct frame_of_world *frame = c_program_world(run.program, 0)->frame;
-    int status = frame->failed ? say_unknown(&run, "its setup ran out of memory") : explore(&run, options);
-    *several = c_program_several_words(run.program);
+    const struct model_frame *frame = c_program_world(run.program, 0)->frame;
+    int status =
+        frame->failed ? say_unknown(run.name, "its setup ran out of memory") : explore(&run, trial->options);
+    c_program_count_words(run.program, &trial->counts);
+    if (status == 0)
+        add_outcomes(trial, &run);
     outcomes_free(run.result.states);
     c_program_free(run.program);
     arena_free(run.arena);
     return status;
 }
 
-/* The words of one put or get are not ordered among themselves: both orders. */
+static void say_ok(const struct trial *trial)
+{
+    size_t outcomes = outcomes_count(trial->outcomes);
+    unsigned most = word_counts_most(&trial->counts);
+    printf("ok      %s%s, %zu outcome%s, %" PRIu64 " states", trial->entry->name,
+           trial->bounded ? " (bounded: a waiting loop keeps changing its own state)" : "", outcomes,
+           outcomes == 1 ? "" : "s", trial->states);
+    if (most > WORDS_ALL_ORDERS)
+        printf(" (bounded: of the orders in which the words of a put or get can arrive, %" PRIu64
+               " were explored)",
+               trial->explorations);
+    else if (trial->together)
+        printf(" (bounded: the words of all its puts and gets arriving in the same order, each of %" PRIu64
+               ")",
+               trial->explorations);
+    else if (most > 1)
+        printf(" (in all %" PRIu64 " orders in which the words of its puts and gets can arrive)",
+               trial->explorations);
+    putchar('\n');
+}
+
+/* The words of one put or get arrive in any order: once for every choice of orders, as long as that is not too much work.
+ * What operations there are is seen on the way. */
 static int run_test(const struct rem_model_entry *entry, const struct options *options)
 {
-    bool several;
-    int status = run_one_way(entry, options, false, &several);
-    return status == 0 && several ? run_one_way(entry, options, true, &several) : status;
+    enum { MOST_CHOICES = 150, MOST_STATES = 20000000 };
+    struct trial trial = {.entry = entry, .options = options};
+    int status = run_one_order(&trial);
+    while (status == 0) {
+        uint64_t choices = word_orders_count(&trial.counts);
+        if (!trial.together && choices > 1 &&
+            (choices > MOST_CHOICES || choices > MOST_STATES / (trial.states / trial.explorations + 1))) {
+            trial.together = true;
+            trial.orders = (struct word_orders){0};
+            trial.explorations = 1;
+        }
+        if (!word_orders_next(&trial.orders, &trial.counts, trial.together)) {
+            say_ok(&trial);
+            break;
+        }
+        status = run_one_order(&trial);
+    }
+    outcomes_free(trial.outcomes);
+    return status;
 }
 
 /* --- all of them --- */

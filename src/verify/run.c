@@ -20,6 +20,11 @@ static const char *location_name(struct arena *arena, const void *client, unsign
     return client_location_name(arena, client, loc);
 }
 
+static bool is_result(const void *client, unsigned loc)
+{
+    return client_is_result(client, loc);
+}
+
 static const char *statement_text(struct arena *arena, const void *context, unsigned thread, unsigned number)
 {
     const struct client *client = context;
@@ -88,7 +93,7 @@ static void tell(struct whole *t, struct lm_test *test, const struct verify_opti
         goal.thread = failure->thread;
         goal.point = failure->point;
     }
-    const struct run_names names = {&client, client.program, location_name, statement_text};
+    const struct run_names names = {&client, client.program, location_name, is_result, statement_text, false};
     run_tell(t->out, t->arena, &names, &query, &goal);
     c_program_free(client.program);
 }

@@ -77,10 +77,28 @@ static unsigned steps_of(struct search_run *s, const uint8_t *state)
     return machine_steps(s->machine, state, s->steps);
 }
 
+/* Whether all that the thread has asked for has taken effect. */
+static bool has_settled(const struct machine *m, const uint8_t *state, unsigned thread)
+{
+    const uint16_t *ends = buffer_of(m, state, thread), *all = get_ends(m, state);
+    if (ends[0] < ends[1])
+        return false;
+    for (unsigned q = m->first_qp[thread]; q < m->first_qp[thread + 1]; q++) {
+        const uint16_t *of = all + m->qps[q].fifo;
+        for (unsigned i = of[PIPE]; i < of[WBL + 1]; i++)
+            if (entry_kind(get_entries(m, state)[i]) != E_CN)
+                return false;
+    }
+    return true;
+}
+
 static void expand(struct search_run *s, uint32_t from, unsigned n_steps, uint8_t *scratch)
 {
     for (unsigned i = 0; i < n_steps; i++) {
         const uint8_t *state = s->found[from].state;
+        if (s->goal->orderly && s->steps[i].rule == RULE_CPU &&
+            !has_settled(s->machine, state, s->steps[i].thread))
+            continue;
         memcpy(scratch, state, state_size(s->machine, state));
         if (machine_apply(s->machine, scratch, s->steps[i]) != EFFECT_OK)
             continue;

@@ -12,6 +12,7 @@ struct run_goal {
     bool failed;         /* this thread at this point */
     unsigned thread;
     uint32_t point;
+    bool orderly; /* only runs in which a thread goes on when all that it has asked for has taken effect */
 };
 
 /* The states of the run, from the initial one on, and the steps between them. */

@@ -12,11 +12,17 @@ struct run_names {
     const void *context;
     struct c_program *program;
     const char *(*location)(struct arena *, const void *context, unsigned loc);
+    /* A word of the library's own in which calls that return a value (rem_get_value, …) get it from the network card. */
+    bool (*is_result)(const void *context, unsigned loc);
     /* The text of a thread's statement; NULL: none. */
     const char *(*statement)(struct arena *, const void *context, unsigned thread, unsigned number);
+    /* A user's own code is told with her own lines, the library's with the library's. */
+    bool is_users;
 };
 
-/* A shortest run that ends in the given way, each step with its line of C. The program has been explored. */
+/* A shortest run that ends in the given way, each step with its line of C; if there is one in which no thread's
+ * operations overtake each other, that one. Then what is on its way at its end, and what is out of order in it. The
+ * program has been explored. */
 void run_tell(FILE *, struct arena *, const struct run_names *, const struct query *,
               const struct run_goal *);
 

@@ -52,10 +52,20 @@ static const char *find_line(Dwfl_Module *module, Dwarf_Addr address, int *numbe
     return NULL;
 }
 
-struct source_line source_line_of_call(struct source_lines *lines, const void *return_address)
+/* Wherever it was compiled: Remora's files are known by their folders. */
+static bool is_library(const char *path)
+{
+    static const char *const folders[] = {"src/tower/", "src/fabric/", "src/job/", "src/verify/",
+                                          "include/remora/"};
+    for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strstr(path, folders[i]))
+            return true;
+    return false;
+}
+
+static struct source_line line_of(struct source_lines *lines, Dwarf_Addr address)
 {
     struct source_line result = {0};
-    Dwarf_Addr address = (Dwarf_Addr)(uintptr_t)return_address - 1;
     Dwfl_Module *module = lines->dwfl ? dwfl_addrmodule(lines->dwfl, address) : NULL;
     if (!module)
         return result;
@@ -66,6 +76,17 @@ struct source_line source_line_of_call(struct source_lines *lines, const void *r
         const char *slash = strrchr(file, '/');
         result.file = copy(lines, slash ? slash + 1 : file);
         result.line = (unsigned)number;
+        result.is_library = is_library(file);
     }
     return result;
+}
+
+struct source_line source_line_of_call(struct source_lines *lines, const void *return_address)
+{
+    return line_of(lines, (Dwarf_Addr)(uintptr_t)return_address - 1);
+}
+
+struct source_line source_line_of_function(struct source_lines *lines, const void *function)
+{
+    return line_of(lines, (Dwarf_Addr)(uintptr_t)function);
 }

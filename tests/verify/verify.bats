@@ -49,8 +49,8 @@ setup() {
 @test "tests under the model: what is right passes, what is wrong is told with its lines" {
     run -1 "$MODELS/model_seqlock"
     [[ $output = *"ok      seqlock,"* ]]
-    [[ $output = *"FAILED  seqlock_broken: P1, "*"seqlock.c:"*"assertion failed: a == b"* ]]
-    [[ $output = *"P1 loads b@1: 1   [seqlock.c:"* ]]
+    [[ $output = *"FAILED  seqlock_broken: in P1, read_both, seqlock.c:29: assertion failed: a == b (they are 0 and 1)"* ]]
+    [[ $output = *"P1 loads b@1: 1   [seqlock.c:26]"* ]]
     run -1 "$MODELS/model_message_passing"
     [[ $output = *"ok      puts_arrive_in_order,"* && $output = *"ok      a_get_with_wait,"* ]]
     [[ $output = *"FAILED  a_get_without_wait"* ]]
@@ -60,4 +60,29 @@ setup() {
     [ "$(grep -c 'it can get stuck' <<<"$output")" -eq 2 ]
     [[ $output != *"ok "* ]]
     run -0 "$MODELS/model_seqlock" seqlock
+}
+
+@test "tests under the model: one verdict for all orders of a put's words" {
+    run -0 "$MODELS/model_message_passing" a_block_then_a_flag
+    [[ $output = "ok      a_block_then_a_flag, 1 outcome, "*" (in all 6 orders in which the words of its puts and gets can arrive)" ]]
+    run -1 "$MODELS/model_seqlock" seqlock_in_one_put_backwards
+    [[ ${lines[0]} = "FAILED  seqlock_in_one_put_backwards: in P1, read_together_backwards, seqlock.c:"* ]]
+    [[ $output != *"ok "* ]]
+    [[ $output = *"posts word 1 of 3 of a put of together[0]@0 to together[0]@1"* ]]
+    [[ $output = *"The 3 words of P0's put are not one step"* ]]
+}
+
+@test "tests under the model: what is to blame is said" {
+    run -1 "$MODELS/model_message_passing" a_get_without_wait
+    [[ $output = *"still on its way: P1's get of data@0 (step 8)"* ]]
+    [[ $output = *"What is out of order in this run:"*"a rem_wait for the work id of the first would keep the order"* ]]
+    run -1 "$MODELS/model_mcs_lock" mcs_lock_without_fence
+    [[ $output = *".holds (one_sees_both, mcs_lock.c:"* && $output = *"results[0][0], which P0 left, is 1"* ]]
+    [[ $(tr -s ' \n' ' ' <<<"$output") = *"P0's put of 1 to counter@0 (step "*"stands before its put of 1 to granted@1"* ]]
+    [[ $(tr -s ' \n' ' ' <<<"$output") = *"rem_gfence(thread, REM_NODE(0)) would keep the order."* ]]
+    run -1 "$MODELS/model_designs" release_by_overwriting_put
+    [[ $(tr -s ' \n' ' ' <<<"$output") = *"between the two halves of P1's remote fetch-and-add"* ]]
+    run -1 "$MODELS/model_designs" reread_between_check_and_wait
+    [[ $output = *"P1 waits for ever in wait_for_change   [designs.c:50]: each round of its loop finds word@1 = 1"* ]]
+    [[ $output = *"Nothing is out of order in this run"* ]]
 }

@@ -3,6 +3,7 @@
 #include "cli/report/why.h"
 
 #include "base/arena.h"
+#include "base/wrap.h"
 #include "search/explain_words.h"
 #include "search/reordering.h"
 
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WIDTH = 100 };
 
 struct teller {
     FILE *out;
@@ -29,27 +32,6 @@ static const char *const glossary[] = {
     [EDGE_AR] = "ar (atomics before reads): a remote atomic ends before the next one begins",
     [EDGE_PF] = "pf (polls from): a wait or poll comes after what it waits for",
 };
-
-/* Breaks lines at 100 columns. */
-static void say_wrapped(const struct teller *t, unsigned indent, const char *text)
-{
-    unsigned column = indent;
-    fprintf(t->out, "%*s", (int)indent, "");
-    for (const char *word = text; *word;) {
-        size_t length = strcspn(word, " ");
-        if (column + length > 100 && column > indent) {
-            fprintf(t->out, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (word != text) {
-            fputc(' ', t->out);
-            column++;
-        }
-        fwrite(word, 1, length, t->out);
-        column += (unsigned)length;
-        word += length + (word[length] == ' ');
-    }
-    fputc('\n', t->out);
-}
 
 /* The event's line; it is named by its stamp, which the glossary then tells. */
 static const char *named(struct teller *t, unsigned event)
@@ -135,7 +117,7 @@ static void say_because(struct teller *t, const struct cycle_step *step)
         const struct cycle_step *link = &step->because[i];
         t->said |= UINT32_C(1) << link->edge.kind;
         fprintf(t->out, "         %s\n", named(t, link->edge.from));
-        say_wrapped(t, 11, explain_edge(t->arena, t->e, link));
+        say_wrapped(t->out, 11, WIDTH, explain_edge(t->arena, t->e, link));
     }
     unsigned end = step->because[step->n_because - 1].edge.to;
     fprintf(t->out, "         %s%s\n", named(t, end), conclusion(step, end));
@@ -172,7 +154,7 @@ static void say_cycle(struct teller *t)
         const struct cycle_step *step = &e->cycle[i];
         t->said |= UINT32_C(1) << step->edge.kind;
         fprintf(t->out, "  %u. %s\n", i + 1, named(t, step->edge.from));
-        say_wrapped(t, 7, explain_edge(t->arena, e, step));
+        say_wrapped(t->out, 7, WIDTH, explain_edge(t->arena, e, step));
         say_because(t, step);
     }
     if (!one)
@@ -201,10 +183,10 @@ static void say_lost(struct teller *t, const struct reordering *r)
         const struct cycle_step *step = &r->cycle[i];
         const struct event *a = &t->e->events[step->edge.from], *b = &t->e->events[step->edge.to];
         fprintf(t->out, "%c %u. %s\n", r->lost[i] ? '*' : ' ', i + 1, named(t, step->edge.from));
-        say_wrapped(t, 7,
-                    r->lost[i]
-                        ? arena_printf(t->arena, "program order, which is not kept: %s", lost_words(a, b))
-                        : explain_edge(t->arena, t->e, step));
+        say_wrapped(t->out, 7, WIDTH,
+                    r->lost[i] ? arena_printf(t->arena, "program order, which is not kept: %s",
+                                              lost_words(t->arena, a, b))
+                               : explain_edge(t->arena, t->e, step));
         t->said |= UINT32_C(1) << step->edge.kind;
     }
     fputs("  and so back to 1.\n", t->out);

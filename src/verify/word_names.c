@@ -1,0 +1,116 @@
+/* See word_names.h. */
+#include "verify/word_names.h"
+
+#include "base/arena.h"
+#include "job/node.h"
+#include "tower/ticket.h"
+
+#include <remora/remora.h>
+
+enum { WORDS_IN_LINE = LINE / sizeof(uint64_t) };
+
+/* The thread that has this place among those of its node: "P1". */
+static const char *thread_name(struct arena *arena, const struct world *world, unsigned node, unsigned slot)
+{
+    for (unsigned t = 0, on_node = 0; t < world->shape->n_threads; t++)
+        if (world->shape->thread_node[t] == node && on_node++ == slot)
+            return arena_printf(arena, "P%u", t);
+    return "no thread";
+}
+
+static bool within(const uint64_t *word, const void *start, size_t size)
+{
+    return (uintptr_t)word - (uintptr_t)start < size;
+}
+
+static const char *ticket_word(struct arena *arena, const struct world *world,
+                               const struct rem_ticket_lock *lock, const char *name, unsigned node,
+                               const uint64_t *word)
+{
+    static const char *const places[] = {"ticket", "serving as last seen", "mark", "held"};
+    unsigned threads = world->nodes[0].threads;
+    if (word == &lock->words[TICKET_NEXT])
+        return arena_printf(arena, "%s.next", name);
+    if (word == &lock->words[TICKET_SERVING])
+        return arena_printf(arena, "%s.serving", name);
+    if (within(word, lock->words, (TICKET_RECORD + (size_t)lock->record) * sizeof *word))
+        return arena_printf(arena, "%s.record[%zu]", name, (size_t)(word - lock->words) - TICKET_RECORD);
+    if (!within(word, lock->places, threads * sizeof *lock->places))
+        return NULL;
+    unsigned at = (unsigned)(word - (const uint64_t *)(const void *)lock->places);
+    unsigned field = at % WORDS_IN_LINE;
+    return arena_printf(arena, "%s.%s of %s", name, field < 4 ? places[field] : "place",
+                        thread_name(arena, world, node, at / WORDS_IN_LINE));
+}
+
+static const char *released_word(struct arena *arena, const struct world *world, const rem_wlock *lock,
+                                 const char *name, unsigned node, const uint64_t *word)
+{
+    unsigned threads = world->nodes[0].threads;
+    if (!within(word, lock->released, world->shape->n_nodes * threads * sizeof *word))
+        return ticket_word(arena, world, &lock->tickets, name, node, word);
+    unsigned at = (unsigned)(word - lock->released);
+    return arena_printf(arena, "%s.rel[%s]@%u", name, thread_name(arena, world, at / threads, at % threads),
+                        node);
+}
+
+static const char *cell_word(struct arena *arena, const rem_sc *sc, const char *name, const uint64_t *word)
+{
+    static const char *const fields[] = {".next", ".serving", ""};
+    if (!within(word, sc->cells, sc->count * LINE))
+        return NULL;
+    size_t at = (size_t)(word - (const uint64_t *)(const void *)sc->cells), cell = at / WORDS_IN_LINE;
+    const char *field = at % WORDS_IN_LINE < 3 ? fields[at % WORDS_IN_LINE] : ".rest";
+    return sc->count == 1 ? arena_printf(arena, "%s%s", name, field)
+                          : arena_printf(arena, "%s[%zu]%s", name, cell, field);
+}
+
+static const char *data_word(struct arena *arena, const struct world *world, const rem_object *object,
+                             const char *name, unsigned node, const uint64_t *word)
+{
+    const uint64_t *data = (const uint64_t *)(const void *)object->data;
+    if (within(word, data, object->size))
+        return object->size == sizeof *word ? name
+                                            : arena_printf(arena, "%s[%zu]", name, (size_t)(word - data));
+    size_t copy = 2 * object->size;
+    if (within(word, object->copies, world->nodes[0].threads * copy))
+        return arena_printf(
+            arena, "the copy of %s of %s", name,
+            thread_name(arena, world, node,
+                        (unsigned)((const unsigned char *)word - object->copies) / (unsigned)copy));
+    return ticket_word(arena, world, &object->lock.tickets, name, node, word);
+}
+
+const char *object_word_name(struct arena *arena, const struct world *world, enum object_kind kind,
+                             const void *object, const char *name, unsigned node, const uint64_t *word)
+{
+    switch (kind) {
+    case OBJECT_SV:
+        return word == ((const rem_sv *)object)->word ? arena_printf(arena, "%s@%u", name, node) : NULL;
+    case OBJECT_WLOCK:
+        return released_word(arena, world, object, name, node, word);
+    case OBJECT_SLOCK:
+        return released_word(arena, world, &((const rem_slock *)object)->weak, name, node, word);
+    case OBJECT_NLOCK:
+        return ticket_word(arena, world, &((const rem_nlock *)object)->tickets, name, node, word);
+    case OBJECT_SC:
+        return cell_word(arena, object, name, word);
+    default:
+        return data_word(arena, world, object, name, node, word);
+    }
+}
+
+const char *reserved_word_name(struct arena *arena, const struct world *world, unsigned node, size_t offset)
+{
+    if (offset >= node_reserved(&world->nodes[node]))
+        return NULL;
+    if (offset < RESERVED_PRIVATE)
+        return arena_printf(arena, "the word of node %u that global fences read", node);
+    return arena_printf(arena, "the library's own word of %s",
+                        thread_name(arena, world, node, (unsigned)((offset - RESERVED_PRIVATE) / LINE)));
+}
+
+bool is_result_word(const struct world *world, unsigned node, size_t offset)
+{
+    return offset >= RESERVED_PRIVATE && offset < node_reserved(&world->nodes[node]);
+}

@@ -63,12 +63,15 @@ struct rem_model_test {
 struct rem_model_entry {
     const char *name;
     const struct rem_model_test *test;
+    const char *file; /* where it stands */
+    unsigned line;
 };
 
 #define REM_MODEL_TEST(name)                                                                                 \
     static const struct rem_model_test rem_model_test_##name;                                                \
     static const struct rem_model_entry rem_model_entry_##name                                               \
-        __attribute__((used, section("rem_model_tests"))) = {#name, &rem_model_test_##name};                 \
+        __attribute__((used, section("rem_model_tests"))) = {#name, &rem_model_test_##name, __FILE__,        \
+                                                             __LINE__};                                      \
     static const struct rem_model_test rem_model_test_##name
 
 /* In a body: what must hold there. */

@@ -345,21 +345,41 @@ static bool wanted(const struct options *options, const char *name)
     return options->n_names == 0;
 }
 
+/* As they stand in the sources. */
+static int compare_entries(const void *a, const void *b)
+{
+    const struct rem_model_entry *x = *(const struct rem_model_entry *const *)a;
+    const struct rem_model_entry *y = *(const struct rem_model_entry *const *)b;
+    int files = strcmp(x->file, y->file);
+    return files ? files : (x->line > y->line) - (x->line < y->line);
+}
+
+static int run_tests(const struct options *options)
+{
+    extern const struct rem_model_entry __start_rem_model_tests[], __stop_rem_model_tests[];
+    size_t n = (size_t)(__stop_rem_model_tests - __start_rem_model_tests);
+    struct arena *arena = arena_new();
+    const struct rem_model_entry **entries = ARENA_ARRAY(arena, const struct rem_model_entry *, n);
+    int status = 0;
+    for (size_t i = 0; i < n; i++)
+        entries[i] = &__start_rem_model_tests[i];
+    qsort(entries, n, sizeof *entries, compare_entries);
+    for (size_t i = 0; i < n; i++)
+        if (wanted(options, entries[i]->name)) {
+            int one = run_test(entries[i], options);
+            status = one > status ? one : status;
+        }
+    arena_free(arena);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
         option_table, parse_option, "[TEST...]", "Explores the tests under the memory model.",
         NULL,         NULL,         NULL};
-    extern const struct rem_model_entry __start_rem_model_tests[], __stop_rem_model_tests[];
     struct options options = {.max_states = 5000000, .jobs = 1};
-    int status = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (const struct rem_model_entry *entry = __start_rem_model_tests; entry < __stop_rem_model_tests;
-         entry++)
-        if (wanted(&options, entry->name)) {
-            int one = run_test(entry, &options);
-            status = one > status ? one : status;
-        }
-    return status;
+    return run_tests(&options);
 }

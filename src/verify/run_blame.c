@@ -98,7 +98,7 @@ static void tell_lost(const struct blamer *b, const struct edge *edge)
     const struct event *first = &b->order->events[edge->from], *second = &b->order->events[edge->to];
     const struct operation *x = operation_of(b, edge->from), *y = operation_of(b, edge->to);
     const char *other = is_at_once(b, edge->to) ? ""
-                                                : arena_printf(a, ", and the other one %s %s already",
+                                                : arena_printf(a, ", after the other one, which %s %s",
                                                                verb_of(second->type), when(b, edge->to));
     say_wrapped(b->out, 2, WIDTH,
                 arena_printf(a, "P%u's %s stands before its %s in the program, but %s %s%s.", x->thread,
@@ -153,11 +153,9 @@ static void tell_kept(const struct blamer *b, const struct edge *edge)
 static void tell_circle(const struct blamer *b)
 {
     const struct reordering *lost = &b->order->lost;
-    unsigned first = 0, n = 0;
-    for (unsigned i = 0; i < lost->n_cycle; i++) {
-        n += lost->lost[i];
+    unsigned first = 0;
+    for (unsigned i = 0; i < lost->n_cycle; i++)
         first = lost->lost[i] ? i : first;
-    }
     fprintf(b->out, "\nWhat is out of order in this run:\n");
     for (unsigned i = 1; i <= lost->n_cycle; i++)
         if (lost->lost[(first + i) % lost->n_cycle])

@@ -131,13 +131,28 @@ static void add_edge(struct builder *b, enum edge_kind kind, int from, int to)
         .from = (uint16_t)from, .to = (uint16_t)to, .kind = (uint8_t)kind, .orders = IN_IB | IN_HB};
 }
 
+static bool is_next(const struct builder *b, unsigned i, unsigned loc, uint32_t after, int next)
+{
+    return b->events[i].writes && b->events[i].loc == loc && b->of[i].at > after &&
+           (next == NO_EVENT || b->of[i].at < b->of[next].at);
+}
+
 /* The write to the location that comes next after a step; NO_EVENT: none. */
 static int next_write(const struct builder *b, unsigned loc, uint32_t after)
 {
     int next = NO_EVENT;
     for (unsigned i = 0; i < b->n; i++)
-        if (b->events[i].writes && b->events[i].loc == loc && b->of[i].at > after &&
-            (next == NO_EVENT || b->of[i].at < b->of[next].at))
+        if (is_next(b, i, loc, after, next))
+            next = (int)i;
+    return next;
+}
+
+/* That changes what a read has found: whether it comes before a write of the same value, nobody could tell. */
+static int next_change(const struct builder *b, unsigned loc, uint32_t after, uint64_t found)
+{
+    int next = NO_EVENT;
+    for (unsigned i = 0; i < b->n; i++)
+        if (b->events[i].written != found && is_next(b, i, loc, after, next))
             next = (int)i;
     return next;
 }
@@ -161,13 +176,13 @@ static void tie_reading(struct builder *b, unsigned reader)
         o->forwarded != NO_OPERATION) { /* an own store gives it, whenever that gets into memory */
         int store = b->of_operation[o->forwarded].event[WRITE];
         if (store != NO_EVENT)
-            add_edge(b, EDGE_RB, (int)reader, next_write(b, r->loc, b->of[store].at));
+            add_edge(b, EDGE_RB, (int)reader, next_change(b, r->loc, b->of[store].at, r->read));
         return;
     }
     int from = last_write(b, r->loc, at);
     r->rf = (int16_t)(from == NO_EVENT ? RF_INIT : from);
     add_edge(b, EDGE_RF, from, (int)reader);
-    add_edge(b, EDGE_RB, (int)reader, next_write(b, r->loc, at));
+    add_edge(b, EDGE_RB, (int)reader, next_change(b, r->loc, at, r->read));
 }
 
 /* Remote atomics towards a node are executed one after the other. */

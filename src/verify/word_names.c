@@ -27,7 +27,8 @@ static const char *ticket_word(struct arena *arena, const struct world *world,
                                const struct rem_ticket_lock *lock, const char *name, unsigned node,
                                const uint64_t *word)
 {
-    static const char *const places[] = {"ticket", "serving as last seen", "mark", "held"};
+    static const char *const places[] = {"ticket of", "copy of serving of", "copy of a mark of",
+                                         "record of holding"};
     unsigned threads = world->nodes[0].threads;
     if (word == &lock->words[TICKET_NEXT])
         return arena_printf(arena, "%s.next", name);
@@ -39,8 +40,8 @@ static const char *ticket_word(struct arena *arena, const struct world *world,
         return NULL;
     unsigned at = (unsigned)(word - (const uint64_t *)(const void *)lock->places);
     unsigned field = at % WORDS_IN_LINE;
-    return arena_printf(arena, "%s.%s of %s", name, field < 4 ? places[field] : "place",
-                        thread_name(arena, world, node, at / WORDS_IN_LINE));
+    return arena_printf(arena, "%s's %s %s", thread_name(arena, world, node, at / WORDS_IN_LINE),
+                        field < 4 ? places[field] : "place at", name);
 }
 
 static const char *released_word(struct arena *arena, const struct world *world, const rem_wlock *lock,

@@ -176,9 +176,9 @@ int rem_close(rem_job *job)
     if (attached)
         return REM_EBUSY;
     job->node = NULL;
+    bool lasting = node->far || node->fabric->traits.shared;
     if (node->far)
         far_close(node);
-    bool lasting = node->far || node->fabric->traits.shared;
     if (!lasting && node->mapping->one_process) {
         leave_process(node);
         return 0;

@@ -95,7 +95,12 @@ REM_API int rem_compare_swap(rem_thread *thread, uint64_t *old, int node, uint64
 /* Private: completes what the thread's store buffer still holds. */
 REM_API void rem_drain_(rem_thread *thread);
 
-enum { REM_OWES_REMOTE_READ = 1, REM_OWES_LOAD = 2 }; /* private: what must drain the store buffer first */
+/* Private: what must drain the store buffer first; or that every access is the transport's. */
+enum { REM_OWES_REMOTE_READ = 1, REM_OWES_LOAD = 2, REM_OWES_CALL = 4 };
+
+/* Private: an access with a flag set that matters to it. */
+enum { REM_LOAD_, REM_STORE_, REM_CAS_, REM_FAA_, REM_XCHG_ };
+REM_API uint64_t rem_access_(rem_thread *thread, unsigned access, uint64_t *word, uint64_t expected, uint64_t value);
 
 #if !defined __x86_64__
 #error "remora needs an x86-64 processor: rem_load and rem_store are mapped to its total store order"
@@ -117,22 +122,29 @@ void rem_plain_out(rem_thread *thread, void *memory, size_t size);
 /* Stamp aCR. */
 static inline uint64_t rem_load(rem_thread *thread, const uint64_t *word)
 {
-    if (__builtin_expect(thread->owes & REM_OWES_LOAD, 0))
-        rem_drain_(thread);
+    if (__builtin_expect(thread->owes & (REM_OWES_LOAD | REM_OWES_CALL), 0))
+        return rem_access_(thread, REM_LOAD_, (uint64_t *)(uintptr_t)word, 0, 0);
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
 /* Stamp aCW. */
 static inline void rem_store(rem_thread *thread, uint64_t *word, uint64_t value)
 {
+    unsigned char owes = thread->owes;
+    if (__builtin_expect(owes & REM_OWES_CALL, 0)) {
+        rem_access_(thread, REM_STORE_, word, 0, value);
+        return;
+    }
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
-    thread->owes |= REM_OWES_REMOTE_READ;
+    thread->owes = owes | REM_OWES_REMOTE_READ;
 }
 
 /* Compare-and-swap, fetch-and-add, exchange: the old value. Stamp aCAS (a failing rem_cas: aMF, aCR). Atomic
  * against CPU accesses; against remote atomics only on transports that say so (`remora info`). */
 static inline uint64_t rem_cas(rem_thread *thread, uint64_t *word, uint64_t expected, uint64_t desired)
 {
+    if (__builtin_expect(thread->owes & REM_OWES_CALL, 0))
+        return rem_access_(thread, REM_CAS_, word, expected, desired);
     __atomic_compare_exchange_n(word, &expected, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     thread->owes = 0;
     return expected;
@@ -140,12 +152,16 @@ static inline uint64_t rem_cas(rem_thread *thread, uint64_t *word, uint64_t expe
 
 static inline uint64_t rem_faa(rem_thread *thread, uint64_t *word, uint64_t add)
 {
+    if (__builtin_expect(thread->owes & REM_OWES_CALL, 0))
+        return rem_access_(thread, REM_FAA_, word, 0, add);
     thread->owes = 0;
     return __atomic_fetch_add(word, add, __ATOMIC_SEQ_CST);
 }
 
 static inline uint64_t rem_xchg(rem_thread *thread, uint64_t *word, uint64_t value)
 {
+    if (__builtin_expect(thread->owes & REM_OWES_CALL, 0))
+        return rem_access_(thread, REM_XCHG_, word, 0, value);
     thread->owes = 0;
     return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
 }

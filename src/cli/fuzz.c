@@ -9,7 +9,7 @@
 #include "cli/report/report.h"
 #include "litmus/litmus.h"
 #include "search/generate.h"
-#include "search/random.h"
+#include "base/random.h"
 
 #include <errno.h>
 #include <inttypes.h>

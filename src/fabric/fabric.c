@@ -4,6 +4,7 @@
 #include "fabric/ofi.h"
 #include "fabric/shm.h"
 #include "fabric/verbs.h"
+#include "fabric/weak.h"
 
 #include <string.h>
 
@@ -16,6 +17,7 @@ static const struct fabric *const all[] = {
 #ifdef REMORA_HAVE_OFI
     &fabric_ofi,
 #endif
+    &fabric_weak,
 #endif
     NULL};
 

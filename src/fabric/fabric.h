@@ -56,6 +56,9 @@ struct fabric_traits {
     bool shared;             /* it works on the heaps of all nodes, mapped in every process */
 };
 
+/* The CPU's accesses to a word. PAUSE: none, the thread waits for others. */
+enum fabric_access { FABRIC_LOAD, FABRIC_STORE, FABRIC_CAS, FABRIC_FAA, FABRIC_XCHG, FABRIC_PAUSE };
+
 /* What post returns besides 0 and errors. */
 enum {
     FABRIC_AGAIN = 1, /* nothing has been posted, for want of room: take completions first */
@@ -93,6 +96,11 @@ struct fabric {
 
     /* mfence: completes what the thread's store buffer holds. */
     void (*drain)(struct fabric_thread *thread);
+
+    /* The CPU's accesses of a thread that has REM_OWES_CALL among its flags (remora/wait.h), where attach has put it: the
+     * value that was loaded, or that was there before. Null if it puts it nowhere. */
+    uint64_t (*access)(struct fabric_thread *thread, enum fabric_access access, uint64_t *word,
+                       uint64_t expected, uint64_t value);
 };
 
 /* The provider of a job, by name; null: the default. Null if there is none of that name. */

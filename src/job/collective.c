@@ -24,6 +24,8 @@ static int gone(const struct rem_node *node)
 
 static void barrier_idle(struct rem_node *node, unsigned generation, unsigned round)
 {
+    if (node->in_collective && node->in_collective(node))
+        return;
     if (round < BARRIER_SPINS)
         __builtin_ia32_pause();
     else if (round < BARRIER_SPINS + BARRIER_YIELDS)
@@ -80,12 +82,16 @@ const struct wire wire_control = {
 
 int node_barrier(struct rem_node *node)
 {
+    if (node->before_collective)
+        node->before_collective(node);
     return node->wire->barrier(node);
 }
 
 int node_agree(struct rem_node *node, uint64_t token)
 {
     uint64_t all[REM_MAX_NODES];
+    if (node->before_collective)
+        node->before_collective(node);
     int error = node->wire->exchange(node, &token, sizeof token, all);
     for (unsigned n = 0; n < node->nodes && !error; n++)
         if (all[n] != token)

@@ -49,8 +49,12 @@ struct rem_node {
     struct far *far;             /* see fabric/far.h; null: all nodes have the control block in memory */
     const struct fabric *fabric; /* the job's provider */
     struct fabric_node *link;    /* and what it keeps of this node */
-    char *memory;                /* the heaps of all nodes; null if only the own one is mapped */
-    char *home;                  /* the own one */
+    /* Of a provider that takes part in collective calls: a thread is about to wait in one, perhaps; a thread waits: does so
+     * for a moment, or returns false. Null: it does not. */
+    void (*before_collective)(struct rem_node *node);
+    bool (*in_collective)(struct rem_node *node);
+    char *memory; /* the heaps of all nodes; null if only the own one is mapped */
+    char *home;   /* the own one */
     size_t heap_size;
     struct heap heap;
     struct mapping *mapping;

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "litmus/litmus.h"
-#include "search/random.h"
+#include "base/random.h"
 
 #include <string.h>
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NEXT_PAUSE_CALLS = UINT8_MAX /* of rem_thread.pauses: the next pause calls rem_yield_ */ };
+
 static struct rem_thread_state *new_state(struct rem_node *node, unsigned slot)
 {
     size_t size = sizeof(struct rem_thread_state) + node->nodes * sizeof(uint64_t[WORKS]);
@@ -39,6 +41,8 @@ static int fill(struct rem_node *node, rem_thread *thread, unsigned slot)
     }
     thread->state->post = fabric->post;
     thread->failure = signals.failure;
+    if (thread->owes & REM_OWES_CALL)
+        thread->pauses = NEXT_PAUSE_CALLS;
     thread->state->asleep = signals.asleep;
     return 0;
 }
@@ -73,6 +77,7 @@ int rem_detach(rem_thread *thread)
     thread_wait_all(thread);
     state->fabric->detach(state->link);
     thread->state = NULL;
+    thread->owes = 0;
     node_give_slot(state->node, thread->slot);
     free(state);
     return error;
@@ -84,8 +89,28 @@ void rem_drain_(rem_thread *thread)
         thread->state->fabric->drain(thread->state->link);
 }
 
+_Static_assert((int)REM_LOAD_ == FABRIC_LOAD && (int)REM_STORE_ == FABRIC_STORE &&
+                   (int)REM_CAS_ == FABRIC_CAS && (int)REM_FAA_ == FABRIC_FAA &&
+                   (int)REM_XCHG_ == FABRIC_XCHG,
+               "wait.h and fabric.h number the accesses alike");
+
+/* Either all accesses are the transport's, or a load must drain first. */
+uint64_t rem_access_(rem_thread *thread, unsigned access, uint64_t *word, uint64_t expected, uint64_t value)
+{
+    const struct rem_thread_state *state = thread->state;
+    if (thread->owes & REM_OWES_CALL)
+        return state->fabric->access(state->link, (enum fabric_access)access, word, expected, value);
+    rem_drain_(thread);
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* Where all accesses are the transport's so are pauses, every one of them. */
 void rem_yield_(rem_thread *thread)
 {
-    (void)thread;
-    sched_yield();
+    if (!(thread->owes & REM_OWES_CALL)) {
+        sched_yield();
+        return;
+    }
+    thread->pauses = NEXT_PAUSE_CALLS;
+    thread->state->fabric->access(thread->state->link, FABRIC_PAUSE, NULL, 0, 0);
 }

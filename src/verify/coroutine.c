@@ -1,47 +1,15 @@
-/* The context switch pushes the callee-saved registers, so that the live part of the stack is all there is of
- * a paused coroutine. What lies below is cleared before it runs on: uninitialised bytes of later frames are
+/* The live part of the stack is all there is of a paused coroutine (base/context.h). What lies below is cleared before it runs on: uninitialised bytes of later frames are
  * then the same whatever ran before, and equal states have equal images. */
 #include "verify/coroutine.h"
 
 #include "base/arena.h"
+#include "base/context.h"
 
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { GUARD = 4096, CLEARED = 4096, SAVED_REGISTERS = 6, FRAME_POINTER = 5 /* among those */ };
-
-/* coroutine_switch(void **save, void *load) */
-__asm__(".text\n"
-        ".local remora_coroutine_switch\n"
-        ".type remora_coroutine_switch, @function\n"
-        "remora_coroutine_switch:\n"
-        "    pushq %rbp\n"
-        "    pushq %rbx\n"
-        "    pushq %r12\n"
-        "    pushq %r13\n"
-        "    pushq %r14\n"
-        "    pushq %r15\n"
-        "    movq %rsp, (%rdi)\n"
-        "    movq %rsi, %rsp\n"
-        "    popq %r15\n"
-        "    popq %r14\n"
-        "    popq %r13\n"
-        "    popq %r12\n"
-        "    popq %rbx\n"
-        "    popq %rbp\n"
-        "    ret\n"
-        ".size remora_coroutine_switch, . - remora_coroutine_switch\n"
-        ".local remora_coroutine_entry\n"
-        ".type remora_coroutine_entry, @function\n"
-        "remora_coroutine_entry:\n"
-        "    movq %r13, %rdi\n"
-        "    call *%r12\n"
-        "    ud2\n"
-        ".size remora_coroutine_entry, . - remora_coroutine_entry\n");
-
-extern void remora_coroutine_switch(void **save, void *load);
-extern void remora_coroutine_entry(void);
+enum { GUARD = 4096, CLEARED = 4096 };
 
 void coroutine_new(struct coroutine *coroutine, size_t stack_size)
 {
@@ -71,28 +39,17 @@ static void clear_below(struct coroutine *coroutine)
 void coroutine_resume(struct coroutine *coroutine)
 {
     clear_below(coroutine);
-    remora_coroutine_switch(&coroutine->caller, coroutine->pointer);
+    context_switch(&coroutine->caller, coroutine->pointer);
 }
 
 void coroutine_pause(struct coroutine *coroutine)
 {
-    remora_coroutine_switch(&coroutine->pointer, coroutine->caller);
+    context_switch(&coroutine->pointer, coroutine->caller);
 }
 
 void coroutine_start(struct coroutine *coroutine, void (*body)(void *), void *argument)
 {
-    /* Entered by ret, the entry must see a stack pointer that is a multiple of 16; a zero return address ends
-     * backtraces. */
-    uintptr_t *slot = (uintptr_t *)(void *)coroutine->top - 2;
-    slot[0] = slot[1] = 0;
-    *--slot = (uintptr_t)remora_coroutine_entry;
-    *--slot = 0; /* rbp */
-    *--slot = 0; /* rbx */
-    *--slot = (uintptr_t)body;
-    *--slot = (uintptr_t)argument;
-    *--slot = 0; /* r14 */
-    *--slot = 0; /* r15 */
-    coroutine->pointer = slot;
+    coroutine->pointer = context_new(coroutine->top, body, argument);
     coroutine_resume(coroutine);
 }
 
@@ -113,10 +70,10 @@ unsigned coroutine_backtrace(const struct coroutine *coroutine, const void *imag
     const uintptr_t *words = image;
     uintptr_t low = (uintptr_t)coroutine->top - size, high = (uintptr_t)coroutine->top;
     unsigned n = 0;
-    if (size < (SAVED_REGISTERS + 1) * sizeof(uintptr_t) || most == 0)
+    if (size < (CONTEXT_REGISTERS + 1) * sizeof(uintptr_t) || most == 0)
         return 0;
-    addresses[n++] = (void *)words[SAVED_REGISTERS];
-    uintptr_t frame = words[FRAME_POINTER];
+    addresses[n++] = (void *)words[CONTEXT_REGISTERS];
+    uintptr_t frame = words[CONTEXT_FRAME_POINTER];
     while (n < most && frame >= low && frame <= high - 2 * sizeof(uintptr_t) && frame % 8 == 0) {
         const uintptr_t *at = words + (frame - low) / sizeof(uintptr_t);
         if (at[1] == 0)

@@ -1,7 +1,7 @@
 /* Rehearsals: the program under sequential consistency, its threads one after the other in every order, and
  * mixed at random. They find out cheaply which words it touches and what its operations do. */
 #include "base/arena.h"
-#include "search/random.h"
+#include "base/random.h"
 #include "verify/c_thread.h"
 
 #include <stdlib.h>

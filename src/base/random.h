@@ -1,6 +1,6 @@
 /* A small seeded generator (splitmix64): the same numbers on every machine. */
-#ifndef REMORA_SEARCH_RANDOM_H
-#define REMORA_SEARCH_RANDOM_H
+#ifndef REMORA_BASE_RANDOM_H
+#define REMORA_BASE_RANDOM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -22,7 +22,7 @@ static void draw_epoch(struct weak_pool *pool)
                                               WEAK_STARVE, WEAK_UNIFORM, WEAK_LATE,   WEAK_OVERTAKE};
     uint64_t draw = random_next(&pool->random);
     pool->epoch++;
-    pool->epoch_ends = pool->choices + (SHORTEST_EPOCH << (draw >> 32) % EPOCH_STEPS);
+    pool->epoch_ends = pool->choices + ((uint64_t)SHORTEST_EPOCH << (draw >> 32) % EPOCH_STEPS);
     pool->flavour = pool->options.mode == WEAK_MIX ? flavours[draw % 8] : pool->options.mode;
 }
 

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Runs in the virtual machine: the verbs provider on Soft-RoCE. Speaks TAP, one case for each test, program, and litmus folder;
+what a command printed is in the log's folder, and, if it failed, the end of it here.
+
+usage: guest.py BUILD LOG smoke|full [SECTION...]"""
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Guest:
+    """Where things are, and the cases so far."""
+
+    def __init__(self, build, log, extent):
+        self.build = pathlib.Path(build)
+        self.log = pathlib.Path(log)
+        self.full = extent == "full"
+        self.remora = str(self.build / "src/cli/remora")
+        self.cases = 0
+
+    def report(self, passed, name, remarks=(), skipped=None):
+        self.cases += 1
+        directive = f" # SKIP {skipped}" if skipped else ""
+        print(f"{'ok' if passed else 'not ok'} {self.cases} - {name}{directive}")
+        for remark in remarks:
+            print(f"# {remark}")
+        sys.stdout.flush()
+
+    def run(self, name, command, seconds=120, environment=()):
+        """The command's exit status (None: the limit was reached) and output, which goes to the log as well."""
+        file = self.log / (name.replace(" ", "_").replace("/", "_") + ".txt")
+        start = time.monotonic()
+        with open(file, "w+", errors="replace") as output:
+            process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=subprocess.STDOUT,
+                                       env={**os.environ, **dict(environment)}, start_new_session=True)
+            try:
+                status = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)
+                process.wait()
+                status = None
+            output.seek(0)
+            text = output.read()
+        print(f"# {name}: {time.monotonic() - start:.1f} s", flush=True)
+        return status, text
+
+    def case(self, name, command, seconds=120, environment=()):
+        """A case of one command that must exit with 0 in time."""
+        status, text = self.run(name, command, seconds, environment)
+        passed = status == 0
+        why = [f"no end within {seconds} s" if status is None else f"exit status {status}"]
+        self.report(passed, name, () if passed else why + text.splitlines()[-15:])
+        return passed
+
+    def tap(self, name, command, seconds=120):
+        """The cases of a command that itself speaks TAP."""
+        status, text = self.run(name, command, seconds)
+        lines = [line for line in text.splitlines() if line.startswith(("ok ", "not ok "))]
+        for line in lines:
+            self.report(line.startswith("ok "), f"{name}: {line.split(' - ', 1)[1]}")
+        if status != 0 or not lines:
+            self.report(False, name, [f"exit status {status}"] + text.splitlines()[-15:])
+
+    def launched(self, nodes, program, *arguments):
+        return [self.remora, "launch", "--provider", "verbs", "-n", nodes, "--", program, *arguments]
+
+    def has_provider(self):
+        return "verbs" in self.run("info", [self.remora, "info"])[1]
+
+
+def facts(guest):
+    """What the provider takes for granted, of the device."""
+    guest.tap("facts", [guest.build / "tests/rxe/facts_test"])
+
+
+def examples(guest):
+    """The runtime's example programs, as they stand."""
+    folder = guest.build / "examples"
+    runs = [("message_passing", 2, []), ("counter", 4, []), ("peterson", 2, []), ("bank", 3, ["1", "2"]),
+            ("work_queue", 3, []), ("map", 4, [])]
+    for name, nodes, arguments in runs if guest.full else runs[:3]:
+        program = folder / f"example_{name}"
+        if program.exists():
+            guest.case(f"example {name}", guest.launched(nodes, program, *arguments), 300)
+        else:
+            guest.report(True, f"example {name}", skipped="not built")
+
+
+def runtime(guest):
+    """The tests of the runtime, at a scale for emulated processors."""
+    folder = guest.build / "tests/runtime"
+    for lock in ["nlock", "wlock", "slock"]:
+        guest.case(f"locks {lock} 2x1", guest.launched(2, folder / "locks_test", lock, "1000", "1"), 300)
+        if guest.full:
+            guest.case(f"locks {lock} 3x2", guest.launched(3, folder / "locks_test", lock, "300", "2"), 300)
+            guest.case(f"timed {lock}", guest.launched(3, folder / "timed_test", lock, "3"), 300)
+    guest.case("misuse", guest.launched(2, folder / "misuse_test"), 300)
+    if guest.full:
+        guest.case("shapes", guest.launched(2, folder / "shapes_test", "all", "1000"), 600)
+
+
+# --- Latencies, side by side with perftest ---
+
+# Ours; perftest's command for the same.
+OPERATIONS = {
+    "fetch-add": ["ib_atomic_lat", "-A", "FETCH_AND_ADD"],
+    "compare-swap": ["ib_atomic_lat", "-A", "CMP_AND_SWAP"],
+    "read": ["ib_read_lat", "-s", "8"],
+    "write": ["ib_write_lat", "-s", "8"],
+    "nlock-acquire": ["ib_atomic_lat", "-A", "FETCH_AND_ADD"],
+}
+TARGETS = {"nlock-acquire": 1.3}
+TARGET = 1.25
+
+
+def perftest(guest, command, times, device="rxe0", address="10.9.0.1"):
+    """The typical (median) latency that perftest prints, in microseconds; server and client on a processor each."""
+    words = [command[0], "-F", "-x", "1", "-n", str(times), "-d", device, *command[1:]]
+    server = subprocess.Popen(["taskset", "1", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    status, text = guest.run(command[0], ["taskset", "2", *words, address], 60)
+    server.kill()
+    server.wait()
+    for line in text.splitlines():
+        fields = line.split()
+        if status == 0 and len(fields) >= 9 and fields[0] == "8":
+            return float(fields[4])
+    return None
+
+
+def ours(guest, operation, times):
+    program = guest.build / "tests/rxe/latency"
+    status, text = guest.run(f"latency {operation}", guest.launched(2, program, times, operation), 60)
+    for line in text.splitlines():
+        fields = line.split()
+        if status == 0 and len(fields) == 2 and fields[0] == operation:
+            return float(fields[1])
+    return None
+
+
+def latency(guest):
+    """Rounds of perftest's figure and ours in turn; medians, and the median of the ratios of the rounds. No time is asserted."""
+    rounds, times = (7, 3000) if guest.full else (1, 1000)
+    lines = [f"{'operation':22} {'perftest us':>12} {'ours us':>9} {'ratio':>6} {'target':>7}"]
+    for operation, command in OPERATIONS.items():
+        pairs = [(perftest(guest, command, times), ours(guest, operation, times)) for _ in range(rounds)]
+        complete = all(None not in pair for pair in pairs)
+        if complete:
+            theirs, own = (statistics.median(column) for column in zip(*pairs))
+            ratio = statistics.median(own / theirs for theirs, own in pairs)
+            lines.append(f"{operation:22} {theirs:12.2f} {own:9.2f} {ratio:6.2f} {TARGETS.get(operation, TARGET):7.2f}")
+        guest.report(complete, f"latency of {operation}", lines[-1:] if complete else ["no figure"])
+    (guest.log / "latencies").write_text("\n".join(lines) + "\n")
+
+
+# Names, and whether the provider is needed.
+SECTIONS = {"facts": (facts, False), "runtime": (runtime, True), "examples": (examples, True), "latency": (latency, True)}
+
+
+def main():
+    build, log, extent, *sections = sys.argv[1:]
+    guest = Guest(build, log, extent)
+    provider = guest.has_provider()
+    for name in sections or SECTIONS:
+        section, needs_provider = SECTIONS[name]
+        if provider or not needs_provider:
+            section(guest)
+        else:
+            guest.report(True, name, skipped="built without the provider verbs")
+    print(f"1..{guest.cases}")
+
+
+main()

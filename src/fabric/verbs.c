@@ -35,7 +35,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     PROMPT = 32,
@@ -442,7 +441,7 @@ static int attach(struct rem_node *node, unsigned char *owes, struct fabric_thre
 {
     static const unsigned nobody = 0;
     struct fabric_thread *thread = NULL;
-    for (unsigned t = 0; t < node->threads && !thread; t++)
+    for (unsigned t = 0; t < node->link->threads && !thread; t++)
         if (!atomic_flag_test_and_set(&node->link->thread[t]->taken))
             thread = node->link->thread[t];
     if (!thread)
@@ -460,47 +459,17 @@ static void detach(struct fabric_thread *thread)
 
 /* ---- Waiting ---- */
 
-enum {
-    SPIN_ROUNDS = 200,
-    YIELD_ROUNDS = 400,
-    PAUSES_A_STEP = 8,
-    NAP_FIRST = 20000u, /* nanoseconds */
-    NAP_MOST = 500000u
-};
-
-/* Nobody can wake a thread on another machine, so naps are short. */
-static void nap(const struct idle *idle)
-{
-    unsigned round = idle->round - SPIN_ROUNDS - YIELD_ROUNDS;
-    uint64_t length = (uint64_t)NAP_FIRST << (round < 5 ? round : 5);
-    length = length < NAP_MOST ? length : NAP_MOST;
-    if (idle->limit) {
-        uint64_t now = rem_clock(), left = idle->limit > now ? idle->limit - now : 0;
-        length = left < length ? left : length;
-    }
-    struct timespec time = {0, (long)length};
-    nanosleep(&time, NULL);
-}
-
 static void wait_step(struct fabric_thread *thread, struct idle *idle, uint64_t distance)
 {
-    if (distance >= thread->node->processors && idle->round < SPIN_ROUNDS)
-        idle->round = SPIN_ROUNDS;
-    unsigned round = idle->round++;
-    if (round < SPIN_ROUNDS)
-        for (uint64_t i = 0; i < 1 + (distance - 1) * PAUSES_A_STEP; i++)
-            __builtin_ia32_pause();
-    else if (round < SPIN_ROUNDS + YIELD_ROUNDS)
-        sched_yield();
-    else
-        nap(idle);
+    node_idle(thread->node, idle, distance);
 }
 
 static void wait_end(struct fabric_thread *thread, struct idle *idle)
 {
-    (void)thread, (void)idle;
+    node_idle_end(thread->node, idle);
 }
 
+/* The card writes the word some time after this, so nobody can be told. */
 static void wake(struct fabric_thread *thread, uint64_t key, uint64_t value)
 {
     (void)thread, (void)key, (void)value;

@@ -54,10 +54,8 @@ struct fabric_thread {
     struct verbs_queue queue[];        /* one for each node */
 };
 
-struct verbs_group;
-
 struct fabric_node {
-    struct rem_node *node; /* gone when this is destroyed */
+    struct rem_node *node;
     char *home;
     unsigned self, nodes, threads;
     struct verbs_options options;
@@ -66,9 +64,7 @@ struct fabric_node {
     struct ibv_mr *mr, *values_mr;
     uint64_t *values;
     uint32_t depth, inline_size;
-    struct verbs_group *group; /* of the nodes of this process, if they are several */
-    struct fabric_node *next;
-    struct fabric_thread *thread[]; /* one for each place of the node */
+    struct fabric_thread *thread[]; /* one for each that may be attached */
 };
 
 int verbs_open(struct rem_node *node);
@@ -82,7 +78,6 @@ struct verbs_address {
     uint16_t lid, mtu;
     uint16_t initiates, answers; /* at most so many reads and atomics at the same time */
     uint32_t ethernet;
-    struct verbs_group *group; /* node 0's, if all nodes are in one process */
     struct verbs_trouble trouble;
 };
 

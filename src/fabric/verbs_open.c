@@ -9,14 +9,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Nodes of one process are closed one after another, but a node that has been closed must still answer: so what is
- * theirs is destroyed when the last has been closed. */
-struct verbs_group {
-    pthread_mutex_t mutex;
-    unsigned open;
-    struct fabric_node *closed;
-};
-
 /* ---- The node's own part ---- */
 
 static void destroy(struct fabric_node *link)
@@ -80,7 +72,7 @@ static int set_up(struct fabric_node *link, const struct rem_node *node, struct 
         error = register_heap(link, node->heap_size, trouble);
     if (!error)
         error = verbs_make_threads(link, trouble);
-    for (unsigned t = 0; t < node->threads && !error; t++) {
+    for (unsigned t = 0; t < link->threads && !error; t++) {
         link->thread[t]->node = link->node;
         link->thread[t]->top = &link->node->heap.top;
     }
@@ -113,14 +105,14 @@ static void describe(const struct fabric_node *link, struct verbs_address *mine)
 }
 
 /* What a node gives: its address, then the numbers of its queue pairs by thread and node. */
-static size_t card_size(const struct rem_node *node)
+static size_t card_size(const struct fabric_node *link)
 {
-    return sizeof(struct verbs_address) + (size_t)node->threads * node->nodes * sizeof(uint32_t);
+    return sizeof(struct verbs_address) + (size_t)link->threads * link->nodes * sizeof(uint32_t);
 }
 
-static struct verbs_address *card_of(const struct rem_node *node, char *cards, unsigned n)
+static struct verbs_address *card_of(const struct fabric_node *link, char *cards, unsigned n)
 {
-    return (struct verbs_address *)(void *)(cards + n * card_size(node));
+    return (struct verbs_address *)(void *)(cards + n * card_size(link));
 }
 
 static void write_card(const struct fabric_node *link, struct verbs_address *mine)
@@ -140,30 +132,15 @@ static int share_trouble(struct rem_node *node, unsigned peer, const struct verb
     return trouble->code;
 }
 
-static bool in_one_process(const struct rem_node *node)
-{
-    return node->mapping && atomic_load(&node->mapping->users) > 1;
-}
-
-static struct verbs_group *new_group(unsigned nodes)
-{
-    struct verbs_group *group = calloc(1, sizeof *group);
-    if (!group)
-        return NULL;
-    pthread_mutex_init(&group->mutex, NULL);
-    group->open = nodes;
-    return group;
-}
-
 /* ---- Opening ---- */
 
 static int connect_all(struct fabric_node *link, struct rem_node *node, char *cards,
                        struct verbs_trouble *trouble)
 {
-    struct verbs_address *mine = card_of(node, cards, node->self);
+    struct verbs_address *mine = card_of(link, cards, node->self);
     int error = 0;
     for (unsigned n = 0; n < node->nodes && !error; n++) {
-        struct verbs_address *peer = card_of(node, cards, n);
+        struct verbs_address *peer = card_of(link, cards, n);
         error = verbs_connect(link, mine, n, peer, (uint32_t *)(void *)(peer + 1), trouble);
     }
     return error ? error : verbs_self_test(link, trouble);
@@ -184,12 +161,11 @@ static int agree(struct rem_node *node, const struct verbs_trouble *trouble)
 
 static int meet(struct fabric_node *link, struct rem_node *node, struct verbs_address *mine, char *cards)
 {
-    int error = node->wire->exchange(node, mine, card_size(node), cards);
+    int error = node->wire->exchange(node, mine, card_size(link), cards);
     for (unsigned n = 0; n < node->nodes && !error; n++)
-        error = share_trouble(node, n, &card_of(node, cards, n)->trouble);
+        error = share_trouble(node, n, &card_of(link, cards, n)->trouble);
     if (error)
         return error;
-    link->group = card_of(node, cards, 0)->group;
     struct verbs_trouble trouble = {0};
     connect_all(link, node, cards, &trouble);
     return agree(node, &trouble);
@@ -197,14 +173,15 @@ static int meet(struct fabric_node *link, struct rem_node *node, struct verbs_ad
 
 static struct fabric_node *new_link(struct rem_node *node)
 {
-    struct fabric_node *link = calloc(1, sizeof *link + node->threads * sizeof link->thread[0]);
+    unsigned threads = node->threads + (node->memory ? 0 : NODE_INNER_THREADS);
+    struct fabric_node *link = calloc(1, sizeof *link + threads * sizeof link->thread[0]);
     if (!link)
         return NULL;
     link->node = node;
     link->home = node->home;
     link->self = node->self;
     link->nodes = node->nodes;
-    link->threads = node->threads;
+    link->threads = threads;
     return link;
 }
 
@@ -213,58 +190,27 @@ static int open_link(struct fabric_node *link, struct rem_node *node, struct ver
 {
     if (set_up(link, node, &mine->trouble) == 0)
         write_card(link, mine);
-    if (node->self == 0 && node->nodes > 1 && in_one_process(node) && !(mine->group = new_group(node->nodes)))
-        verbs_trouble(&mine->trouble, REM_ENOMEM, "out of memory");
-    int error = meet(link, node, mine, cards);
-    if (error && mine->group && link->group != mine->group)
-        free(mine->group);
-    return error;
-}
-
-/* The node does without what it had, at once or when nobody in the process needs it any more. */
-static void leave(struct fabric_node *link)
-{
-    struct verbs_group *group = link->group;
-    if (!group) {
-        destroy(link);
-        return;
-    }
-    pthread_mutex_lock(&group->mutex);
-    link->next = group->closed;
-    group->closed = link;
-    bool last = --group->open == 0;
-    pthread_mutex_unlock(&group->mutex);
-    if (!last)
-        return;
-    while ((link = group->closed)) {
-        group->closed = link->next;
-        destroy(link);
-    }
-    pthread_mutex_destroy(&group->mutex);
-    free(group);
+    return meet(link, node, mine, cards);
 }
 
 int verbs_open(struct rem_node *node)
 {
     struct fabric_node *link = new_link(node);
-    struct verbs_address *mine = calloc(1, card_size(node));
-    char *cards = calloc(node->nodes, card_size(node));
-    int error = link && mine && cards ? open_link(link, node, mine, cards) : REM_ENOMEM;
+    struct verbs_address *mine = link ? calloc(1, card_size(link)) : NULL;
+    char *cards = link ? calloc(node->nodes, card_size(link)) : NULL;
+    int error = mine && cards ? open_link(link, node, mine, cards) : REM_ENOMEM;
     if (error == REM_ENOMEM)
         job_fail(node, error, node->self, NULL);
     free(mine);
     free(cards);
     if (error && link)
-        leave(link);
+        destroy(link);
     node->link = error ? NULL : link;
     return error;
 }
 
-/* A node answers until all have come here; then nobody asks any more. */
 void verbs_close(struct rem_node *node)
 {
-    if (!node->link->group && node->nodes > 1)
-        node->wire->barrier(node);
-    leave(node->link);
+    destroy(node->link);
     node->link = NULL;
 }

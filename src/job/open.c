@@ -187,9 +187,10 @@ int job_open(rem_job *job)
 bool node_leave(struct rem_node *node)
 {
     struct control *control = node->control;
+    unsigned nodes = node->nodes; /* once it has left, another may free it */
     if (atomic_exchange(&control->node[node->self].state, NODE_CLOSED) == NODE_CLOSED)
         return false;
-    return atomic_fetch_add(&control->left, 1) + 1 == node->nodes;
+    return atomic_fetch_add(&control->left, 1) + 1 == nodes;
 }
 
 void job_close(rem_job *job)

@@ -32,28 +32,30 @@ static int queue(rem_thread *thread, const struct rem_ticket_lock *lock, struct 
             break;
         struct fabric_op op;
         op_get_serving(&op, lock, place);
-        thread_post(thread, &op, 1, 1, WORK_LOCK);
-        thread_wait(thread, WORK_LOCK);
+        thread_run(thread, &op, 1, 1, WORK_LOCK);
     }
     patience_end(thread, &patience);
     return step == OUR_TURN ? 0 : step;
 }
 
 /* rfaa(t, next, 1, d); get(s, serving, d); wait(d) */
-static inline uint64_t draw(rem_thread *thread, const struct rem_ticket_lock *lock, struct rem_ticket *place)
+static inline int draw(rem_thread *thread, const struct rem_ticket_lock *lock, struct rem_ticket *place,
+                       uint64_t *ticket)
 {
     struct fabric_op chain[2];
     op_rfaa(&chain[0], FABRIC_PRIVATE | FABRIC_KNOWN, &place->ticket, lock->home, next_of(lock), 1);
     op_get_serving(&chain[1], lock, place);
-    thread_post(thread, chain, 2, 2, WORK_LOCK);
-    thread_wait(thread, WORK_LOCK);
-    return load_private(thread, &place->ticket);
+    int error = thread_run(thread, chain, 2, 2, WORK_LOCK);
+    *ticket = load_private(thread, &place->ticket);
+    return error;
 }
 
 int nlock_enter(rem_thread *thread, const struct rem_ticket_lock *lock, struct rem_ticket *place,
                 uint64_t *ticket)
 {
-    *ticket = draw(thread, lock, place);
+    int error = draw(thread, lock, place, ticket);
+    if (__builtin_expect(error, 0))
+        return error;
     if (__builtin_expect(load_private(thread, &place->serving) == *ticket, 1))
         return 0;
     return queue(thread, lock, place, *ticket, NO_DEADLINE);
@@ -107,8 +109,10 @@ int rem_nlock_try_acquire(rem_thread *thread, rem_nlock *lock)
 static int queue_until(rem_thread *thread, const struct rem_ticket_lock *lock, struct rem_ticket *place,
                        uint64_t deadline)
 {
-    uint64_t ticket = draw(thread, lock, place);
-    int error = queue(thread, lock, place, ticket, deadline);
+    uint64_t ticket;
+    int error = draw(thread, lock, place, &ticket);
+    if (!error)
+        error = queue(thread, lock, place, ticket, deadline);
     if (error == REM_ETIMEDOUT)
         ticket_abandon(thread, lock, ticket);
     return error ? error : ticket_hold(thread, place, ticket);

@@ -52,12 +52,13 @@ static int run(rem_thread *thread, const rem_sc *array, size_t index, const stru
     int error = nlock_enter(thread, &lock, place_of(thread), &ticket);
     if (error)
         return error;
-    thread_post(thread, op, 1, 1, WORK_VALUE);
+    error = thread_post(thread, op, 1, 1, WORK_VALUE);
     nlock_leave(thread, &lock, ticket + 1);
-    thread_wait(thread, WORK_VALUE);
-    if (result)
-        *result = load_private(thread, &place_of(thread)->mark);
-    return 0;
+    if (error || !result)
+        return error;
+    error = thread_wait(thread, WORK_VALUE);
+    *result = load_private(thread, &place_of(thread)->mark);
+    return error;
 }
 
 int rem_sc_read(rem_thread *thread, rem_sc *array, size_t index, uint64_t *value)

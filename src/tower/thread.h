@@ -49,13 +49,21 @@ static inline int thread_post(rem_thread *thread, const struct fabric_op *ops, u
     return thread_post_slowly(thread, ops, count, completions, work, result);
 }
 
-void thread_wait_slowly(rem_thread *thread, unsigned work);
+int thread_wait_slowly(rem_thread *thread, unsigned work);
 
-/* wait(d), without a look at the job's health. */
-static inline void thread_wait(rem_thread *thread, unsigned work)
+/* wait(d). Where there was something to wait for, and the job has failed meanwhile, its failure: then results may be
+ * missing. Else 0, without a look at the job's health. */
+static inline int thread_wait(rem_thread *thread, unsigned work)
 {
-    if (__builtin_expect(thread->busy, 0))
-        thread_wait_slowly(thread, work);
+    return __builtin_expect(thread->busy, 0) ? thread_wait_slowly(thread, work) : 0;
+}
+
+/* Posts and waits. Unless it returns 0, results may be missing. */
+static inline int thread_run(rem_thread *thread, const struct fabric_op *ops, unsigned count, unsigned completions,
+                             unsigned work)
+{
+    int error = thread_post(thread, ops, count, completions, work);
+    return __builtin_expect(error, 0) ? error : thread_wait(thread, work);
 }
 
 /* Every operation of the thread has completed. */

@@ -45,9 +45,7 @@ uint64_t ticket_fetch(rem_thread *thread, const struct rem_ticket_lock *lock, st
 {
     struct fabric_op op;
     op_get(&op, FABRIC_PRIVATE | FABRIC_KNOWN, &place->mark, lock->home, word, sizeof *word);
-    thread_post(thread, &op, 1, 1, WORK_LOCK);
-    thread_wait(thread, WORK_LOCK);
-    return load_private(thread, &place->mark);
+    return thread_run(thread, &op, 1, 1, WORK_LOCK) ? 0 : load_private(thread, &place->mark);
 }
 
 static uint64_t *mark_of(const struct rem_ticket_lock *lock, uint64_t ticket)
@@ -81,9 +79,7 @@ bool ticket_try(rem_thread *thread, const struct rem_ticket_lock *lock, struct r
     struct fabric_op op;
     op_rcas(&op, FABRIC_PRIVATE | FABRIC_KNOWN, &place->ticket, lock->home, next_of(lock), *ticket,
             *ticket + 1);
-    thread_post(thread, &op, 1, 1, WORK_LOCK);
-    thread_wait(thread, WORK_LOCK);
-    return load_private(thread, &place->ticket) == *ticket;
+    return thread_run(thread, &op, 1, 1, WORK_LOCK) == 0 && load_private(thread, &place->ticket) == *ticket;
 }
 
 void ticket_abandon(rem_thread *thread, const struct rem_ticket_lock *lock, uint64_t ticket)

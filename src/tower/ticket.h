@@ -45,7 +45,7 @@ static inline uint64_t *serving_of(const struct rem_ticket_lock *lock)
 int ticket_init(struct rem_node *node, struct rem_ticket_lock *lock, int home, uint64_t kind);
 int ticket_destroy(struct rem_node *node, struct rem_ticket_lock *lock);
 
-/* The word at the symmetric address on the lock's home. */
+/* The word at the symmetric address on the lock's home; 0, which is no mark, if the job has failed. */
 uint64_t ticket_fetch(rem_thread *thread, const struct rem_ticket_lock *lock, struct rem_ticket *place,
                       uint64_t *word);
 

@@ -31,7 +31,7 @@ int thread_post_slowly(rem_thread *thread, const struct fabric_op *ops, unsigned
     return 0;
 }
 
-void thread_wait_slowly(rem_thread *thread, unsigned work)
+int thread_wait_slowly(rem_thread *thread, unsigned work)
 {
     struct rem_thread_state *state = thread->state;
     for (uint64_t nodes = state->touched[work]; nodes; nodes &= nodes - 1) {
@@ -43,6 +43,7 @@ void thread_wait_slowly(rem_thread *thread, unsigned work)
     for (unsigned other = 0; other < WORKS; other++)
         others |= state->touched[other];
     thread->busy = others != 0;
+    return thread_failure(thread);
 }
 
 void thread_wait_all(rem_thread *thread)
@@ -149,10 +150,9 @@ int rem_wait(rem_thread *thread, unsigned work)
 /* The operation, its wait, and the value that it left in the private place. */
 static int run_for_value(rem_thread *thread, const struct fabric_op *op, uint64_t *value)
 {
-    int error = thread_post(thread, op, 1, 1, WORK_VALUE);
+    int error = thread_run(thread, op, 1, 1, WORK_VALUE);
     if (error)
         return error;
-    thread_wait(thread, WORK_VALUE);
     *value = load_private(thread, op->local);
     return thread_failure(thread);
 }

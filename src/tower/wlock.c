@@ -26,18 +26,22 @@ static uint64_t serving(rem_thread *thread, const rem_wlock *lock)
     return greatest;
 }
 
-static uint64_t draw(rem_thread *thread, const struct rem_ticket_lock *tickets, struct rem_ticket *place)
+static int draw(rem_thread *thread, const struct rem_ticket_lock *tickets, struct rem_ticket *place,
+                uint64_t *ticket)
 {
     struct fabric_op op;
     op_rfaa(&op, FABRIC_PRIVATE | FABRIC_KNOWN, &place->ticket, tickets->home, next_of(tickets), 1);
-    thread_post(thread, &op, 1, 1, WORK_LOCK);
-    thread_wait(thread, WORK_LOCK);
-    return load_private(thread, &place->ticket);
+    int error = thread_run(thread, &op, 1, 1, WORK_LOCK);
+    *ticket = load_private(thread, &place->ticket);
+    return error;
 }
 
 static int queue(rem_thread *thread, const rem_wlock *lock, struct rem_ticket *place, uint64_t deadline)
 {
-    uint64_t ticket = draw(thread, &lock->tickets, place), now;
+    uint64_t ticket, now;
+    int error = draw(thread, &lock->tickets, place, &ticket);
+    if (error)
+        return error;
     struct patience patience = patience_for(&lock->tickets, ticket, deadline);
     int step = LOOK_AGAIN;
     while (step == LOOK_AGAIN && (now = serving(thread, lock)) != ticket)

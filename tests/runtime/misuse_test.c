@@ -104,6 +104,7 @@ static void busy_lock(rem_job *job, struct things *things, const struct lock_kin
     CHECK(rem_clock() >= before + 5000000);
     EXPECT(REM_ETIMEDOUT, kind->acquire_until(&second, lock, 0));
     TRY(kind->release(&things->thread, lock));
+    TRY(rem_gfence(&things->thread, REM_ALL_NODES));
     TRY(kind->try_acquire(&second, lock)); /* past the abandoned tickets */
     TRY(kind->release(&second, lock));
     TRY(kind->acquire(&second, lock));

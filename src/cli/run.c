@@ -26,7 +26,7 @@ struct options {
     struct judge_options judge;
     const char *providers[MOST_PROVIDERS];
     size_t n_providers;
-    bool json, verbose, quiet, summary, seeded;
+    bool json, verbose, quiet, summary;
     unsigned jobs;
 };
 
@@ -117,7 +117,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_SEED:
         options->run.seed = option_number(state, "seed", argument, 0, UINT64_MAX);
-        options->seeded = true;
+        options->run.seeded = true;
         return 0;
     case KEY_INSTANCES:
         options->run.instances = (uint32_t)option_number(state, "instances", argument, 1, 1 << 20);
@@ -222,7 +222,6 @@ static void run_test(struct running *running, size_t i, struct arena *arena, con
                                     .test = test,
                                     .verdict = &verdict,
                                     .result = &result,
-                                    .seed = running->options.run.seed,
                                     .verbose = running->options.verbose};
         tell(running, i, p, &report, out, messages);
         run_result_free(&result);
@@ -344,7 +343,7 @@ static void fill_in(struct options *options)
         options->providers[0] = fabric_find(NULL)->traits.name;
         options->n_providers = 1;
     }
-    if (!options->seeded) {
+    if (!options->run.seeded) {
         uint32_t seed = 1;
         if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
             seed = 1;

@@ -100,7 +100,12 @@ static uint64_t mixed(uint64_t x)
     return x ^ x >> 32;
 }
 
-static void set_out(struct worker *w, uint32_t instance)
+static uint64_t *result_of(struct worker *w)
+{
+    return instance_result(w->instances, w->code->node, w->number, w->instance);
+}
+
+void crew_set_out(struct worker *w, uint32_t instance)
 {
     const struct thread_code *code = w->code;
     w->position++;
@@ -110,6 +115,7 @@ static void set_out(struct worker *w, uint32_t instance)
     memcpy(w->regs, code->regs, code->n_regs * sizeof *w->regs);
     for (unsigned n = 0; w->polls && n < w->instances->session->nodes; n++)
         w->polls[n].issued = w->polls[n].polled = 0;
+    result_of(w)[0] = STUCK; /* if it never comes to its end */
     uint64_t random = worker_random(w);
     w->pause_at = random % 2 ? UINT32_MAX : (uint32_t)(random >> 8) % code->n_code;
     worker_lag(w);
@@ -117,15 +123,14 @@ static void set_out(struct worker *w, uint32_t instance)
 
 static void write_result(struct worker *w, enum ending ending)
 {
-    uint64_t *result = instance_result(w->instances, w->code->node, w->number, w->instance);
+    uint64_t *result = result_of(w);
     result[0] = ending;
     for (unsigned i = 0; i < w->n_shown; i++)
         result[1 + i] = w->regs[w->shown[i]];
 }
 
-static void play(struct worker *w, uint32_t instance)
+void crew_play(struct worker *w)
 {
-    set_out(w, instance);
     enum ending ending = worker_run(w);
     write_result(w, ending);
     if (w->gave_up_inside)
@@ -178,7 +183,8 @@ static void play_batch(struct worker *w, uint64_t batch, uint64_t size, uint64_t
         clean_up(w);
         if (!goes_on || k == size)
             break;
-        play(w, crew_instance(seed, k, count));
+        crew_set_out(w, crew_instance(seed, k, count));
+        crew_play(w);
     }
     for (; k < size; k++) /* ended early */
         instance_result(w->instances, w->code->node, w->number, crew_instance(seed, k, count))[0] = 0;

@@ -21,6 +21,7 @@ struct crew {
     pthread_t *ids;
     unsigned spins; /* looks before a processor is given away */
     bool crowded;   /* more threads than processors */
+    bool alone;     /* they are coroutines of one: see alone.c */
     enum pinning pinning;
     double patience; /* seconds that a wait may take if nobody can tell that it is in vain */
     struct gate gate;
@@ -35,6 +36,10 @@ struct crew {
 /* The instance of a batch's kth iteration. Their order differs from batch to batch: the count is a power of two,
  * so an odd multiplier permutes. */
 uint32_t crew_instance(uint64_t seed, uint64_t k, uint32_t count);
+
+/* One iteration: the thread at its start in that instance; the thread runs and its result is written. */
+void crew_set_out(struct worker *worker, uint32_t instance);
+void crew_play(struct worker *worker);
 
 /* Begins the threads; they wait for the first batch. 0 or an error. */
 int crew_start(struct crew *crew);

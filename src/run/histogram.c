@@ -15,6 +15,7 @@ struct histogram *histogram_new(unsigned n)
     h->slots = 64;
     h->rows = xcalloc(h->capacity * (n ? n : 1), sizeof *h->rows);
     h->counts = xcalloc(h->capacity, sizeof *h->counts);
+    h->firsts = xcalloc(h->capacity, sizeof *h->firsts);
     h->table = xcalloc(h->slots, sizeof *h->table);
     return h;
 }
@@ -25,6 +26,7 @@ void histogram_free(struct histogram *h)
         return;
     free(h->rows);
     free(h->counts);
+    free(h->firsts);
     free(h->table);
     free(h);
 }
@@ -56,11 +58,12 @@ static void grow(struct histogram *h)
     h->slots *= 2;
     h->rows = xrealloc(h->rows, h->capacity * (h->n ? h->n : 1) * sizeof *h->rows);
     h->counts = xrealloc(h->counts, h->capacity * sizeof *h->counts);
+    h->firsts = xrealloc(h->firsts, h->capacity * sizeof *h->firsts);
     h->table = xrealloc(h->table, h->slots * sizeof *h->table);
     rebuild(h);
 }
 
-size_t histogram_add(struct histogram *h, const uint64_t *row)
+size_t histogram_add(struct histogram *h, const uint64_t *row, uint64_t tag)
 {
     h->total++;
     uint32_t *slot = find(h, row);
@@ -72,6 +75,7 @@ size_t histogram_add(struct histogram *h, const uint64_t *row)
         if (h->n)
             memcpy(h->rows + h->count * h->n, row, row_bytes(h));
         h->counts[h->count] = 0;
+        h->firsts[h->count] = tag;
         *slot = (uint32_t)++h->count;
     }
     h->counts[*slot - 1]++;
@@ -80,7 +84,7 @@ size_t histogram_add(struct histogram *h, const uint64_t *row)
 
 struct entry {
     const uint64_t *row;
-    uint64_t count;
+    uint64_t count, first;
     unsigned n;
 };
 
@@ -97,13 +101,14 @@ void histogram_sort(struct histogram *h)
 {
     struct entry *entries = xcalloc(h->count + 1, sizeof *entries);
     for (size_t i = 0; i < h->count; i++)
-        entries[i] = (struct entry){histogram_row(h, i), h->counts[i], h->n};
+        entries[i] = (struct entry){histogram_row(h, i), h->counts[i], h->firsts[i], h->n};
     qsort(entries, h->count, sizeof *entries, compare);
     uint64_t *rows = xcalloc(h->capacity * (h->n ? h->n : 1), sizeof *rows);
     for (size_t i = 0; i < h->count; i++) {
         if (h->n)
             memcpy(rows + i * h->n, entries[i].row, row_bytes(h));
         h->counts[i] = entries[i].count;
+        h->firsts[i] = entries[i].first;
     }
     free(h->rows);
     free(entries);

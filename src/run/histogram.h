@@ -9,8 +9,8 @@
 struct histogram {
     unsigned n;
     size_t count, capacity;
-    uint64_t *rows, *counts;
-    size_t slots; /* a power of two, more than twice count */
+    uint64_t *rows, *counts, *firsts; /* firsts: the tag that came with the row first */
+    size_t slots;                     /* a power of two, more than twice count */
     uint32_t *table;
     uint64_t total;
 };
@@ -18,7 +18,7 @@ struct histogram {
 struct histogram *histogram_new(unsigned n);
 void histogram_free(struct histogram *);
 /* The row's number; it is new if its count is 1 now. */
-size_t histogram_add(struct histogram *, const uint64_t *row);
+size_t histogram_add(struct histogram *, const uint64_t *row, uint64_t tag);
 /* Lexicographic; the numbers change. */
 void histogram_sort(struct histogram *);
 

@@ -10,6 +10,7 @@ struct run_options {
     uint64_t iterations;
     uint32_t instances; /* side by side; 0: as many as suits */
     uint64_t seed;
+    bool seeded; /* the user's, rather than a random one */
     enum pinning pinning;
     double timeout;  /* seconds for each test; 0: none */
     double patience; /* see crew.h */
@@ -18,6 +19,7 @@ struct run_options {
 };
 
 enum run_end {
+    RUN_GOES_ON,
     RUN_DONE,
     RUN_SEEN_ALL,    /* stopped early, as asked for */
     RUN_TIMEOUT,     /* what was seen until then is there */
@@ -33,6 +35,8 @@ struct run_result {
     uint64_t stuck, dropped;
     uint64_t iterations; /* all that were played: seen->total, stuck and dropped */
     double seconds;
+    uint64_t seed;
+    char **replays; /* in the arena, for each row that is forbidden what shows it again; or null */
 };
 
 /* In a job of its own with all nodes in this process. The verdict says what is to be observed, and what is allowed (for

@@ -33,6 +33,10 @@ static bool pause_slowly(struct worker *w, enum waiting waits)
 
 bool worker_pause(struct worker *w, enum waiting waits)
 {
+    if (w->crew->alone) {
+        rem_pause(&w->thread);
+        return true;
+    }
     if (__builtin_expect(++w->looks < w->crew->spins, 1)) {
         __builtin_ia32_pause();
         return true;

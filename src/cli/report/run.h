@@ -12,8 +12,6 @@ struct run_report {
     const struct lm_test *test;
     const struct verdict *verdict; /* what is allowed */
     const struct run_result *result;
-    uint64_t seed;
-    const char *replay; /* how to see it again, or null */
     bool verbose;
 };
 

@@ -36,6 +36,11 @@ static void print_states(FILE *out, struct arena *arena, const struct run_report
                 : outcomes_has(report->verdict->states, histogram_row(seen, i)) ? "true"
                                                                                 : "false");
         print_row(out, arena, report, histogram_row(seen, i));
+        if (report->result->replays && report->result->replays[i]) {
+            char *replay = json_quoted(report->result->replays[i]);
+            fprintf(out, ",\"replay\":%s", replay);
+            free(replay);
+        }
         fputc('}', out);
     }
     fputs("],\"unseen\":[", out);
@@ -58,9 +63,13 @@ static void print_states(FILE *out, struct arena *arena, const struct run_report
 
 static const char *end_word(enum run_end end)
 {
-    static const char *const words[] = {[RUN_DONE] = "done",       [RUN_SEEN_ALL] = "seen all",
-                                        [RUN_TIMEOUT] = "timeout", [RUN_INTERRUPTED] = "interrupted",
-                                        [RUN_FAILED] = "failed",   [RUN_SKIPPED] = "skipped"};
+    static const char *const words[] = {[RUN_GOES_ON] = "",
+                                        [RUN_DONE] = "done",
+                                        [RUN_SEEN_ALL] = "seen all",
+                                        [RUN_TIMEOUT] = "timeout",
+                                        [RUN_INTERRUPTED] = "interrupted",
+                                        [RUN_FAILED] = "failed",
+                                        [RUN_SKIPPED] = "skipped"};
     return words[end];
 }
 
@@ -102,10 +111,8 @@ void run_report_json(FILE *out, const struct run_report *report)
         print_figures(out, report, &f);
         print_states(out, arena, report, f.judged);
     }
-    if (report->replay)
-        print_string(out, "replay", report->replay);
     print_string(out, "hash", hash);
-    fprintf(out, "\"seed\":%" PRIu64 ",\"iterations\":%" PRIu64 ",\"seconds\":%.6f}\n", report->seed,
+    fprintf(out, "\"seed\":%" PRIu64 ",\"iterations\":%" PRIu64 ",\"seconds\":%.6f}\n", result->seed,
             result->iterations, result->seconds);
     arena_free(arena);
 }

@@ -93,8 +93,9 @@ void run_report_alarm(FILE *out, const struct run_report *report)
         fprintf(out, "FORBIDDEN %s (%s) on %s: ", report->test->name, report->file, report->provider);
         print_row(out, arena, report, histogram_row(seen, i));
         fprintf(out, " seen %" PRIu64 " times in %" PRIu64 " iterations", seen->counts[i], seen->total);
-        if (report->replay)
-            fprintf(out, "; again by: %s", report->replay);
+        if (report->result->replays && report->result->replays[i])
+            fprintf(out, "; again: %s remora run -p %s -n 1 %s", report->result->replays[i], report->provider,
+                    report->file);
         fputc('\n', out);
     }
     arena_free(arena);
@@ -103,6 +104,7 @@ void run_report_alarm(FILE *out, const struct run_report *report)
 static const char *end_words(const struct run_result *result)
 {
     switch (result->end) {
+    case RUN_GOES_ON:
     case RUN_DONE:
         return NULL;
     case RUN_SEEN_ALL:
@@ -123,7 +125,7 @@ static void print_additions(FILE *out, struct arena *arena, const struct run_rep
                             const struct run_figures *f)
 {
     const struct run_result *result = report->result;
-    fprintf(out, "Provider %s\nSeed %" PRIu64 "\n", report->provider, report->seed);
+    fprintf(out, "Provider %s\nSeed %" PRIu64 "\n", report->provider, report->result->seed);
     if (f->judged)
         fprintf(out, "Allowed outcomes seen: %zu of %zu\n", f->allowed_seen, f->allowed);
     if (result->stuck)

@@ -2,6 +2,7 @@
 #include "cli/details.h"
 
 #include "base/arena.h"
+#include "base/wrap.h"
 #include "cli/report/trace.h"
 #include "cli/report/why.h"
 #include "cli/traced.h"
@@ -18,6 +19,17 @@ struct teller {
     struct report *report;
     FILE *text, *messages;
 };
+
+/* What the test's author says of it. */
+static void say_doc(const struct teller *t)
+{
+    const struct lm_test *test = t->report->test;
+    const char *text = "";
+    for (unsigned i = 0; i < test->n_docs; i++)
+        text = arena_printf(t->arena, "%s%s%s", text, i ? " " : "", test->docs[i]);
+    if (*text)
+        say_wrapped(t->text, 0, 100, text);
+}
 
 /* An explanation that does not stand up to its check is not shown. */
 static enum status explain_outcome(struct teller *t, size_t i)
@@ -36,6 +48,8 @@ static enum status explain_outcome(struct teller *t, size_t i)
         return STATUS_DISAGREE;
     }
     report->explained = explained;
+    if (details->why)
+        say_doc(t);
     if (details->why || details->verbose)
         fputs(why_in_words(t->arena, explained), t->text);
     bool bad;

@@ -39,8 +39,8 @@ struct explanation {
     unsigned n_edges;
     const struct observable *observables;
     unsigned n_observables;
-    const uint64_t *row; /* the outcome: a value for each observable */
-    const int *finals;   /* by observable that is a location: its last write, or RF_INIT */
+    const uint64_t *row;      /* the outcome: a value for each observable */
+    const int *finals;        /* by observable that is a location: its last write, or RF_INIT */
     struct cycle_step *cycle; /* or one step that is FORBIDDEN by itself */
     unsigned n_cycle;
     bool cycle_of_issue_order; /* of ib rather than of hb */
@@ -52,9 +52,11 @@ struct explanation {
 struct explanation explain(struct arena *, const struct query *, bool (*wanted)(void *, const uint64_t *row),
                            void *context);
 
-/* In words. An event: "P0 put(y, 1, d): aNRW_1 y=1"; a step: why its edge is there. */
+/* In words. An event: "P0 put(y, 1, d): aNRW_1 y=1"; a step: why its edge is there, the event at its end being called
+ * `next` ("step 3"). */
 const char *explain_event(struct arena *, const struct explanation *, unsigned event);
-const char *explain_edge(struct arena *, const struct explanation *, const struct cycle_step *);
+const char *explain_edge(struct arena *, const struct explanation *, const struct cycle_step *,
+                         const char *next);
 /* Does the outcome show this write's value as the last one of its location? */
 bool is_final_write(const struct explanation *, unsigned event);
 /* Short forms for graphs: "aNRW_1 y=1", "rf". */

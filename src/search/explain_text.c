@@ -91,13 +91,14 @@ static const char *same_operation(struct arena *arena, const struct event *a)
 }
 
 static const char *reading(struct arena *arena, const struct explanation *e, const struct event *w,
-                           const struct event *r)
+                           const struct event *r, const char *next)
 {
-    return arena_printf(arena, "the later one reads %s=%s, which the earlier one wrote (rf)",
-                        location(e->program, w), value(arena, r->read));
+    return arena_printf(arena, "%s reads %s=%s, which this one writes (rf)", next, location(e->program, w),
+                        value(arena, r->read));
 }
 
-static const char *reading_before(struct arena *arena, const struct explanation *e, const struct edge *edge)
+static const char *reading_before(struct arena *arena, const struct explanation *e, const struct edge *edge,
+                                  const char *next)
 {
     const struct event *r = &e->events[edge->from], *w = &e->events[edge->to];
     const char *loc = location(e->program, r), *old = value(arena, r->read), *new = value(arena, w->written);
@@ -107,9 +108,10 @@ static const char *reading_before(struct arena *arena, const struct explanation 
                             "thread never misses its own stores",
                             loc, old, loc, new);
     if (r->rf == RF_INIT)
-        return arena_printf(arena, "it reads the initial %s=%s, so %s:=%s comes later (rb)", loc, old, loc,
-                            new);
-    return arena_printf(arena, "it reads %s=%s, which %s:=%s overwrites later (rb)", loc, old, loc, new);
+        return arena_printf(arena, "it reads the initial %s=%s, so %s, which writes %s, comes later (rb)",
+                            loc, old, next, new);
+    return arena_printf(arena, "it reads %s=%s, so %s, which overwrites that by %s, comes later (rb)", loc,
+                        old, next, new);
 }
 
 static const char *completion(const struct event *w)
@@ -126,7 +128,8 @@ static const char *completion(const struct event *w)
                : "the wait returns only when the put is acknowledged: its source has been read (pf)";
 }
 
-const char *explain_edge(struct arena *arena, const struct explanation *e, const struct cycle_step *step)
+const char *explain_edge(struct arena *arena, const struct explanation *e, const struct cycle_step *step,
+                         const char *next)
 {
     const struct event *a = &e->events[step->edge.from], *b = &e->events[step->edge.to];
     switch (step->edge.kind) {
@@ -135,9 +138,9 @@ const char *explain_edge(struct arena *arena, const struct explanation *e, const
     case EDGE_ISO:
         return same_operation(arena, a);
     case EDGE_RF:
-        return reading(arena, e, a, b);
+        return reading(arena, e, a, b, next);
     case EDGE_RB:
-        return reading_before(arena, e, &step->edge);
+        return reading_before(arena, e, &step->edge, next);
     case EDGE_MO:
         if (is_final_write(e, step->edge.to))
             return arena_printf(arena, "%s=%s in the end, so this comes before what writes that (mo)",

@@ -56,7 +56,7 @@ static const char *lock_words(struct arena *arena, const struct program *program
     case GLOBAL_FENCE:
         return arena_printf(arena, "lock %s is released: all is done towards node %u", name, e->node);
     case REMOTE_FENCE:
-        return arena_printf(arena, "lock %s is released: a fence on the way to node %u", name, e->node);
+        return arena_printf(arena, "a remote fence towards node %u, ahead of the release", e->node);
     default:
         return arena_printf(arena, "lock %s is released", name);
     }
@@ -195,6 +195,22 @@ enum remedy lost_remedy(const struct event *a, const struct event *b)
     }
 }
 
+const char *remedy_words(struct arena *arena, const struct event *a, const struct event *b)
+{
+    bool tso = a->lib == LIB_TSO;
+    switch (lost_remedy(a, b)) {
+    case REMEDY_MFENCE:
+        return "mfence()";
+    case REMEDY_WAIT:
+        return tso ? "the poll of the first one's completion" : "the wait for the first one's work id";
+    case REMEDY_RFENCE:
+        return arena_printf(arena, "rfence(%u)", a->node);
+    default:
+        return tso ? arena_printf(arena, "a get from node %u and the poll of its completion", a->node)
+                   : arena_printf(arena, "gfence({%u})", a->node);
+    }
+}
+
 /* --- names --- */
 
 static const char *const meanings[] = {
@@ -229,13 +245,17 @@ static const char *meaning_in_lock(enum role role)
     }
 }
 
+const char *type_meaning(const struct event *e)
+{
+    return e->lib == LIB_LOCK ? meaning_in_lock(role_of(e))
+           : e->lib == LIB_SC ? "an access to a sequentially consistent location"
+                              : meanings[role_of(e)];
+}
+
 const char *type_words(struct arena *arena, const struct event *e)
 {
     enum role role = role_of(e);
-    const char *meaning = e->lib == LIB_LOCK ? meaning_in_lock(role)
-                          : e->lib == LIB_SC ? "an access to a sequentially consistent location"
-                                             : meanings[role];
     bool node = is_nic(role) || role == GLOBAL_FENCE || (e->lib == LIB_TSO && role == WAIT);
-    const char *name = e->lib == LIB_TSO ? tso_name(e->type) : stamp_name(e->type);
-    return arena_printf(arena, "%s%s: %s", name, node ? "_n" : "", meaning);
+    return arena_printf(arena, "%s%s", e->lib == LIB_TSO ? tso_name(e->type) : stamp_name(e->type),
+                        node ? "_n" : "");
 }

@@ -14,7 +14,10 @@ const char *lost_words(struct arena *arena, const struct event *a, const struct 
 /* What would keep them in this order. */
 enum remedy { REMEDY_MFENCE, REMEDY_WAIT, REMEDY_RFENCE, REMEDY_GFENCE };
 enum remedy lost_remedy(const struct event *a, const struct event *b);
-/* What its stamp (event type) stands for: "aNRW_n: a remote write reaches the memory of node n". */
+/* In terms of litmus tests: "gfence({1})". */
+const char *remedy_words(struct arena *, const struct event *a, const struct event *b);
+/* What its stamp (event type) is called, and what it stands for: "aNRW_n", "a remote write reaches the memory of node n". */
 const char *type_words(struct arena *, const struct event *);
+const char *type_meaning(const struct event *);
 
 #endif

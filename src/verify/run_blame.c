@@ -72,7 +72,8 @@ static const char *what(const struct blamer *b, unsigned event)
 
 /* --- what is not kept --- */
 
-static const char *remedy_words(const struct blamer *b, const struct event *first, const struct event *second)
+static const char *call_that_orders(const struct blamer *b, const struct event *first,
+                                    const struct event *second)
 {
     switch (lost_remedy(first, second)) {
     case REMEDY_MFENCE:
@@ -106,7 +107,7 @@ static void tell_lost(const struct blamer *b, const struct edge *edge)
                              when(b, edge->from), other));
     say_wrapped(b->out, 2, WIDTH,
                 arena_printf(a, "Nothing keeps the two in order: %s. Between them, %s would keep the order.",
-                             lost_words(a, first, second), remedy_words(b, first, second)));
+                             lost_words(a, first, second), call_that_orders(b, first, second)));
 }
 
 /* --- how it shows --- */

@@ -65,7 +65,7 @@ static void print_steps(FILE *out, struct arena *arena, const struct explanation
         fputs(i ? ",{" : "{", out);
         print_edge(out, &steps[i].edge);
         fputc(',', out);
-        print_string(out, "reason", explain_edge(arena, e, &steps[i]));
+        print_string(out, "reason", explain_edge(arena, e, &steps[i], "the next one"));
         if (steps[i].n_because) {
             fputs(",\"because\":[", out);
             print_steps(out, arena, e, steps[i].because, steps[i].n_because);

@@ -86,3 +86,8 @@ setup() {
     [[ $output = *"P1 waits for ever in wait_for_change   [designs.c:50]: each round of its loop finds word@1 = 1"* ]]
     [[ $output = *"Nothing is out of order in this run"* ]]
 }
+
+@test "the example of docs/verify.md is what is printed" {
+    run -1 "$MODELS/model_message_passing" a_get_without_wait
+    [ "$output" = "$(sed -n '/^FAILED  a_get_without_wait/,/^```/p' "$SOURCE/docs/verify.md" | sed '$d')" ]
+}

@@ -157,7 +157,9 @@ struct running {
     struct outcome *outcomes;
     struct run_line *lines; /* a test's stand side by side, one a provider */
     const atomic_bool *stop;
-    struct session *session; /* of the launched form, else null */
+    struct session session;
+    bool launched;    /* this process is one node of a job: node 0 leads and tells, the others take part */
+    atomic_bool lost; /* that job has failed */
     char *standard_input;
     size_t standard_input_length;
     atomic_uint_fast64_t iterations;
@@ -208,22 +210,36 @@ static void tell(struct running *running, size_t i, size_t p, const struct run_r
     run_report_alarm(messages, report);
 }
 
+static bool leads(const struct running *running)
+{
+    return !running->launched || session_leads(&running->session);
+}
+
+/* Whether to begin anything more. Who does not lead follows. */
+static bool goes_on(struct running *running)
+{
+    return !atomic_load(&running->lost) && (!leads(running) || !atomic_load(running->stop));
+}
+
 static void run_test(struct running *running, size_t i, struct arena *arena, const struct lm_test *test,
                      FILE *out, FILE *messages)
 {
     struct verdict verdict = judge(arena, test, &running->options.judge);
-    for (size_t p = 0; p < running->options.n_providers && !atomic_load(running->stop); p++) {
+    for (size_t p = 0; p < running->options.n_providers && goes_on(running); p++) {
         const char *provider = running->options.providers[p];
         struct run_result result =
-            running->session ? run_in(arena, test, &verdict, running->session, &running->options.run)
-                             : run_here(arena, test, &verdict, provider, &running->options.run);
+            running->launched ? run_in(arena, test, &verdict, &running->session, &running->options.run)
+                              : run_here(arena, test, &verdict, provider, &running->options.run);
         struct run_report report = {.file = running->inputs.files[i],
                                     .provider = provider,
                                     .test = test,
                                     .verdict = &verdict,
                                     .result = &result,
                                     .verbose = running->options.verbose};
-        tell(running, i, p, &report, out, messages);
+        if (leads(running))
+            tell(running, i, p, &report, out, messages);
+        if (running->launched && result.end == RUN_FAILED)
+            atomic_store(&running->lost, true);
         run_result_free(&result);
     }
     verdict_free(&verdict);
@@ -241,7 +257,7 @@ static void run_file(void *context, size_t i)
 {
     struct running *running = context;
     struct outcome *outcome = &running->outcomes[i];
-    if (atomic_load(running->stop))
+    if (!goes_on(running))
         return;
     const char *file = running->inputs.files[i];
     struct arena *arena = arena_new();
@@ -250,8 +266,9 @@ static void run_file(void *context, size_t i)
     if (!out || !messages)
         out_of_memory();
     struct lm_parse parsed = parse(running, arena, file);
-    lm_print_diagnostics(messages, strcmp(file, "-") == 0 ? "<stdin>" : file, &parsed,
-                         !running->options.quiet);
+    if (leads(running))
+        lm_print_diagnostics(messages, strcmp(file, "-") == 0 ? "<stdin>" : file, &parsed,
+                             !running->options.quiet);
     if (parsed.test)
         run_test(running, i, arena, parsed.test, out, messages);
     else
@@ -303,7 +320,7 @@ static int run_all(struct running *running)
     int worst = running->inputs.failed ? STATUS_BAD : STATUS_HOLDS;
     size_t not_begun = 0;
     struct progress progress = progress_start();
-    progress.on &= !running->options.quiet;
+    progress.on &= !running->options.quiet && leads(running);
     struct pool *pool =
         pool_start(running->options.jobs, running->inputs.count, run_file, running, running->stop);
     for (size_t i = 0; i < running->inputs.count; i++) {
@@ -317,11 +334,15 @@ static int run_all(struct running *running)
         worst = worse(worst, running->outcomes[i].status);
     }
     pool_finish(pool);
+    if (!leads(running))
+        return STATUS_HOLDS;
     if (!running->options.json && (running->options.summary || running->inputs.count > 1))
         print_summary(running);
     output_flush();
     if (not_begun)
-        complain(command, "interrupted: %zu of %zu tests were not begun", not_begun, running->inputs.count);
+        complain(command, "%s: %zu of %zu tests were not begun",
+                 atomic_load(&running->lost) ? "the job has failed" : "interrupted", not_begun,
+                 running->inputs.count);
     return not_begun ? worse(worst, STATUS_UNFINISHED) : worst;
 }
 
@@ -334,6 +355,32 @@ static bool read_standard_input(struct running *running, struct arena *arena)
                 complain(command, "standard input: %s", strerror(errno));
             return running->standard_input != NULL;
         }
+    return true;
+}
+
+/* Under a launcher: becomes a node of its job, whose transport the launcher has chosen. Others than node 0 need not know
+ * what is allowed. */
+static bool join(struct running *running)
+{
+    struct options *options = &running->options;
+    if (session_join(&running->session, &running->launched) != 0) {
+        complain(command, "%s", running->session.why);
+        return false;
+    }
+    if (!running->launched)
+        return true;
+    const char *provider = running->session.fabric->traits.name;
+    if (options->n_providers > 1 || (options->n_providers && strcmp(options->providers[0], provider) != 0)) {
+        complain(command, "this process is a node of a job on %s: leave --provider to the launcher",
+                 provider);
+        session_close(&running->session);
+        return false;
+    }
+    options->providers[0] = provider;
+    options->n_providers = 1;
+    options->jobs = 1;
+    if (!leads(running))
+        options->judge.limits.max_states = 1;
     return true;
 }
 
@@ -367,6 +414,8 @@ int run_main(int argc, char **argv)
         .options = {.run = {.iterations = 100000, .patience = 0.5}, .judge = {.timeout = 60}, .jobs = 1}};
     int first;
     argp_parse(&argp, argc, argv, 0, &first, &running.options);
+    if (!join(&running))
+        return STATUS_BAD;
     fill_in(&running.options);
     struct arena *arena = arena_new();
     running.inputs = inputs_find(arena, command, argv + first, (size_t)(argc - first));
@@ -381,6 +430,8 @@ int run_main(int argc, char **argv)
     running.options.judge.limits.stop = running.stop;
     running.options.judge.limits.jobs = 1;
     int status = run_all(&running);
+    if (running.launched)
+        session_close(&running.session);
     free(running.outcomes);
     free(running.lines);
     arena_free(arena);

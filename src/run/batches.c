@@ -41,7 +41,10 @@ static bool play_batch(struct run *run)
 {
     run_reset(run);
     run->batch++;
-    if (give_out(run, run->batch) != 0 || !crew_watch(&run->crew, all_done, run))
+    int error = give_out(run, run->batch);
+    if (error)
+        atomic_store(&run->crew.failure, error);
+    if (!crew_watch(&run->crew, all_done, run))
         return false;
     run_count(run);
     if (run->cut_short)
@@ -107,6 +110,7 @@ void run_in_batches(struct run *run)
         seconds = now() - before;
     }
     result->seconds = now() - start;
-    if (result->end != RUN_FAILED)
-        give_out(run, STEP_END);
+    int error = result->end == RUN_FAILED ? 0 : give_out(run, STEP_END);
+    if (error)
+        atomic_store(&run->crew.failure, error);
 }

@@ -121,8 +121,8 @@ static const char *file_name(const char *path)
 /* Who runs what, and the run. */
 static void tell(const struct run_of_test *run, const struct run_goal *goal)
 {
-    const struct run_names names = {run->program,    run->program, model_location_name,
-                                    model_is_result, NULL,         true};
+    const struct run_names names = {
+        run->program, run->program, model_location_name, model_is_result, model_is_place, NULL, true};
     struct source_lines *lines = source_lines_new(run->arena);
     for (unsigned t = 0; t < run->n_threads; t++) {
         const struct rem_model_thread *thread = &run->test->threads[t];

@@ -93,7 +93,8 @@ static void tell(struct whole *t, struct lm_test *test, const struct verify_opti
         goal.thread = failure->thread;
         goal.point = failure->point;
     }
-    const struct run_names names = {&client, client.program, location_name, is_result, statement_text, false};
+    const struct run_names names = {&client, client.program, location_name, is_result,
+                                    NULL,    statement_text, false};
     run_tell(t->out, t->arena, &names, &query, &goal);
     c_program_free(client.program);
 }

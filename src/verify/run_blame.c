@@ -7,6 +7,7 @@
 #include "verify/run_order.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { WIDTH = 110 };
 
@@ -117,6 +118,8 @@ static void tell_kept(const struct blamer *b, const struct edge *edge)
     struct arena *a = b->w->arena;
     const struct event *from = &b->order->events[edge->from], *to = &b->order->events[edge->to];
     const char *text;
+    if (strcmp(what(b, edge->from), what(b, edge->to)) == 0)
+        return; /* told as one step */
     switch (edge->kind) {
     case EDGE_RF:
         text = arena_printf(a, "%s reads %s = %" PRIu64 ", which %s wrote", what(b, edge->to),

@@ -19,6 +19,14 @@ struct teller {
     unsigned statement[PROG_MAX_THREADS]; /* told last, plus one */
 };
 
+/* A word that only the library's calls see. */
+static bool is_internal(const struct run_words *w, unsigned loc)
+{
+    const struct run_names *names = w->names;
+    return loc != PROG_NO_LOC && (names->is_result(names->context, loc) ||
+                                  (names->is_place && names->is_place(names->context, loc)));
+}
+
 /* --- the steps --- */
 
 static const char *statement_text(const struct teller *t, unsigned thread, unsigned number)
@@ -93,7 +101,7 @@ static const char *round_words(const struct teller *t, unsigned thread)
         unsigned loc = step.rule == RULE_CPU && local->kind == OP_LOAD ? local->loc : (unsigned)PROG_NO_LOC;
         if (step.rule == RULE_GET_READ || step.rule == RULE_RCAS_FAIL)
             loc = entry_loc(get_entries(m, state)[get_ends(m, state)[m->qps[step.qp].fifo] + step.at]);
-        if (loc != PROG_NO_LOC && !w->names->is_result(w->names->context, loc)) {
+        if (loc != PROG_NO_LOC && !is_internal(w, loc)) {
             uint64_t value = machine_value(m, machine_load(m, state, thread, loc));
             const char *found = arena_printf(w->arena, "%s = %" PRIu64,
                                              w->names->location(w->arena, w->names->context, loc), value);
@@ -184,15 +192,44 @@ static void tell_end(const struct teller *t)
 
 /* --- what need not be told --- */
 
-/* In a call that returns a value: how it gets it. */
-static bool is_in_value_call(const struct run_words *w, const struct operation *o)
+static bool is_value_call(const char *call)
 {
     static const char *const calls[] = {"rem_get_value", "rem_fetch_add", "rem_compare_swap"};
-    const char *call = w->names->is_users ? words_call(w, o->thread, o->local->point) : NULL;
-    for (unsigned i = 0; call && i < sizeof calls / sizeof *calls; i++)
+    for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++)
         if (strcmp(call, calls[i]) == 0)
             return true;
     return false;
+}
+
+static bool is_call_of_object(const char *call)
+{
+    static const char *const objects[] = {"rem_nlock_", "rem_wlock_", "rem_slock_", "rem_sc_", "rem_object_"};
+    for (unsigned i = 0; i < sizeof objects / sizeof *objects; i++)
+        if (strncmp(call, objects[i], strlen(objects[i])) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t told_before(const struct story *story, uint32_t at)
+{
+    uint32_t before = at;
+    while (before > 0 && (!story->told[before] || story->steps[before].thread != story->steps[at].thread))
+        before--;
+    return before;
+}
+
+/* How a call of the library gets hold of what it has fetched: nothing that its user could see. */
+static void hide_internal(const struct run_words *w, struct story *story, const struct operation *o)
+{
+    const char *call = w->names->is_users ? words_call(w, o->thread, o->local->point) : NULL;
+    if (!call || (!is_value_call(call) && !is_call_of_object(call)))
+        return;
+    if (o->local->kind == OP_POLL && o->polled != NO_OPERATION)
+        story_hide(story, o->step, told_before(story, o->step - 1));
+    if (o->local->kind == OP_LOAD && is_call_of_object(call) && is_internal(w, o->local->loc))
+        story_hide(story, o->step, told_before(story, o->step - 1));
+    if (operation_is_remote(o) && o->result < story->n_steps && is_internal(w, operation_near(o)))
+        story_hide(story, o->result, o->read);
 }
 
 /* A remote atomic between whose halves nothing is told. */
@@ -214,12 +251,7 @@ static void shorten(const struct run_words *w, struct story *story)
             story_hide(story, o->write, o->step);
         if (is_one_piece(story, o))
             story_hide(story, o->write, o->read);
-        if (!is_in_value_call(w, o))
-            continue;
-        if (o->local->kind == OP_POLL && o->polled != NO_OPERATION)
-            story_hide(story, o->step, story->operations[o->polled].step);
-        if (operation_is_remote(o) && o->result < story->n_steps)
-            story_hide(story, o->result, o->read);
+        hide_internal(w, story, o);
     }
 }
 

@@ -14,6 +14,8 @@ struct run_names {
     const char *(*location)(struct arena *, const void *context, unsigned loc);
     /* A word of the library's own in which calls that return a value (rem_get_value, …) get it from the network card. */
     bool (*is_result)(const void *context, unsigned loc);
+    /* One of a thread's place at a lock, which only the library's calls use; NULL: these are to be told like others. */
+    bool (*is_place)(const void *context, unsigned loc);
     /* The text of a thread's statement; NULL: none. */
     const char *(*statement)(struct arena *, const void *context, unsigned thread, unsigned number);
     /* A user's own code is told with her own lines, the library's with the library's. */

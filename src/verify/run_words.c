@@ -19,6 +19,14 @@ static bool is_result(const struct run_words *w, unsigned loc)
     return loc != PROG_NO_LOC && w->names->is_result(w->names->context, loc);
 }
 
+/* Where results go that nobody but the library sees. */
+static bool is_internal(const struct run_words *w, unsigned loc)
+{
+    const struct run_names *names = w->names;
+    return is_result(w, loc) ||
+           (loc != PROG_NO_LOC && names->is_place && names->is_place(names->context, loc));
+}
+
 /* --- where in the C code --- */
 
 /* Not the library's own logic: the model's, or the thin layer that posts. */
@@ -268,7 +276,7 @@ static const char *posts(const struct run_words *w, const char *what, uint8_t wo
 
 static const char *into(const struct run_words *w, unsigned near)
 {
-    return is_result(w, near) ? "" : arena_printf(w->arena, ", its result to go into %s", name_of(w, near));
+    return is_internal(w, near) ? "" : arena_printf(w->arena, ", its result to go into %s", name_of(w, near));
 }
 
 /* What it does, except for what it finds. */
@@ -306,7 +314,7 @@ static const char *plain_words(const struct run_words *w, const struct local *lo
     case OP_GET:
         return posts(w,
                      arena_printf(a, "get of %s%s", far,
-                                  is_result(w, near) ? "" : arena_printf(a, " into %s", name_of(w, near))),
+                                  is_internal(w, near) ? "" : arena_printf(a, " into %s", name_of(w, near))),
                      word, words);
     case OP_RCAS:
         return arena_printf(a, "posts a remote compare-and-swap of %s from %" PRIu64 " to %" PRIu64 "%s", far,

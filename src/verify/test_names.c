@@ -79,13 +79,18 @@ static const char *memory_word(struct arena *arena, const char *name, unsigned n
                                 : arena_printf(arena, "%s[%zu]@%u", name, at, node);
 }
 
+static bool is_object(const struct model_named *named)
+{
+    return named->kind != REM_MODEL_WORDS && named->kind != REM_MODEL_MEMORY;
+}
+
+static const unsigned char kinds[] = {
+    [REM_MODEL_SV] = OBJECT_SV,       [REM_MODEL_WLOCK] = OBJECT_WLOCK, [REM_MODEL_SLOCK] = OBJECT_SLOCK,
+    [REM_MODEL_NLOCK] = OBJECT_NLOCK, [REM_MODEL_SC] = OBJECT_SC,       [REM_MODEL_OBJECT] = OBJECT_OBJECT};
+
 static const char *named_word(struct arena *arena, const struct world *world, const struct model_named *named,
                               const uint64_t *word)
 {
-    static const unsigned char kinds[] = {
-        [REM_MODEL_SV] = OBJECT_SV,       [REM_MODEL_WLOCK] = OBJECT_WLOCK,
-        [REM_MODEL_SLOCK] = OBJECT_SLOCK, [REM_MODEL_NLOCK] = OBJECT_NLOCK,
-        [REM_MODEL_SC] = OBJECT_SC,       [REM_MODEL_OBJECT] = OBJECT_OBJECT};
     const char *name = short_name(named->name);
     if (named->kind == REM_MODEL_WORDS)
         return memory_word(arena, named->name, named->node, named->object, named->size, word);
@@ -118,4 +123,22 @@ bool model_is_result(const void *context, unsigned loc)
     size_t offset;
     c_program_place(program, loc, &node, &offset);
     return is_result_word(c_program_world(program, 0), node, offset);
+}
+
+bool model_is_place(const void *context, unsigned loc)
+{
+    struct c_program *program = (struct c_program *)(uintptr_t)context;
+    const struct world *world = c_program_world(program, 0);
+    const struct model_frame *frame = world->frame;
+    unsigned node;
+    size_t offset;
+    c_program_place(program, loc, &node, &offset);
+    const uint64_t *word = (const uint64_t *)(const void *)(world->nodes[node].home + offset);
+    for (unsigned i = 0; i < frame->n_named; i++) {
+        const struct model_named *named = &frame->named[i];
+        if (named->node == node && is_object(named) &&
+            object_is_place(world, (enum object_kind)kinds[named->kind], named->object, word))
+            return true;
+    }
+    return false;
 }

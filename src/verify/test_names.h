@@ -31,5 +31,6 @@ struct model_frame {
 /* context: the struct c_program. See struct run_names. */
 const char *model_location_name(struct arena *, const void *context, unsigned loc);
 bool model_is_result(const void *context, unsigned loc);
+bool model_is_place(const void *context, unsigned loc);
 
 #endif

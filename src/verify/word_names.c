@@ -82,6 +82,17 @@ static const char *data_word(struct arena *arena, const struct world *world, con
     return ticket_word(arena, world, &object->lock.tickets, name, node, word);
 }
 
+bool object_is_place(const struct world *world, enum object_kind kind, const void *object,
+                     const uint64_t *word)
+{
+    const struct rem_ticket_lock *lock = kind == OBJECT_WLOCK    ? &((const rem_wlock *)object)->tickets
+                                         : kind == OBJECT_SLOCK  ? &((const rem_slock *)object)->weak.tickets
+                                         : kind == OBJECT_NLOCK  ? &((const rem_nlock *)object)->tickets
+                                         : kind == OBJECT_OBJECT ? &((const rem_object *)object)->lock.tickets
+                                                                 : NULL;
+    return lock && within(word, lock->places, world->nodes[0].threads * sizeof *lock->places);
+}
+
 const char *object_word_name(struct arena *arena, const struct world *world, enum object_kind kind,
                              const void *object, const char *name, unsigned node, const uint64_t *word)
 {

@@ -9,18 +9,25 @@
 
 #include <sched.h>
 
+static bool look_once(struct fabric_thread *thread, struct ofi_queue *queue)
+{
+    if (__atomic_load_n(thread->failed, __ATOMIC_RELAXED))
+        return false;
+    return queue->landed != queue->taken || thread_wait_step(thread, &thread->polls, queue->node);
+}
+
+/* One look, and a rest if there is nothing: callers come again. After a failure all is done. */
 static unsigned take(struct fabric_thread *thread, unsigned node, unsigned most)
 {
     struct ofi_queue *queue = thread->queue[node];
-    struct ofi_wait wait = {0};
-    if (__atomic_load_n(thread->failed, __ATOMIC_RELAXED) || !queue)
-        return most;
-    while (queue->landed == queue->taken)
-        if (!thread_wait_step(thread, &wait, node))
-            return most;
-    uint64_t there = queue->landed - queue->taken;
-    unsigned count = there < most ? (unsigned)there : most;
-    queue->taken += count;
+    unsigned count = most;
+    hold_lock(thread);
+    if (hold_release(thread) && queue && look_once(thread, queue)) {
+        uint64_t there = queue->landed - queue->taken;
+        count = there < most ? (unsigned)there : most;
+        queue->taken += count;
+    }
+    hold_unlock(thread);
     return count;
 }
 
@@ -61,6 +68,9 @@ static void wait_near(struct fabric_thread *thread, struct idle *idle)
 
 static void wait_step(struct fabric_thread *thread, struct idle *idle, uint64_t distance)
 {
+    hold_lock(thread);
+    hold_release(thread);
+    hold_unlock(thread);
     if (thread->looked_far)
         wait_far(idle, distance);
     else

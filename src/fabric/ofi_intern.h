@@ -56,13 +56,13 @@ struct ofi_port {
     struct fid_mr *mr; /* of the slots, where the provider wants it */
     void *descriptor;
     size_t inject;
-    bool waits; /* fi_cq_sread blocks */
+    int wait; /* a descriptor that becomes readable when there is something to do; -1: there is none */
     struct ofi_slot *slots, *free;
     unsigned count;
     unsigned char *memory;
 };
 
-/* 0 or a negative errno of libfabric's. `waits`: the port has somebody who blocks. */
+/* 0 or a negative errno of libfabric's. `waits`: somebody will want to sleep until something comes. */
 int port_open(struct ofi_port *port, struct fid_fabric *fabric, struct fi_info *info, unsigned slots,
               bool waits);
 void port_close(struct ofi_port *port);
@@ -89,9 +89,11 @@ struct fabric_node {
     struct fid_fabric *fabric;
     struct fid_mr *heap; /* for remote reads */
     uint64_t secret;
+    uint64_t watch;   /* nanoseconds that the server looks out for more after something has come */
     unsigned threads; /* the most that may be attached here */
     struct ofi_port port;
     struct ofi_server *server;
+    struct ofi_sender *sender; /* null: nothing has been held back yet */
     struct ofi_card card[REM_MAX_NODES];
     pthread_mutex_t mutex;
     unsigned char taken[REM_MAX_THREADS + NODE_INNER_THREADS];
@@ -114,9 +116,6 @@ static inline unsigned ofi_thread_number(const struct fabric_node *link, unsigne
 
 int server_start(struct fabric_node *link);
 
-/* Tells the others that this node is about to close, and goes on serving until they have said so too, or the job
- * fails, or has the patience of the job; unless all nodes live in this process. */
-void server_linger(struct fabric_node *link);
 void server_stop(struct fabric_node *link);
 
 /* Somebody in this process waits for a word of this node's heap to change. announce, look once more, nap: it ends when
@@ -154,14 +153,30 @@ struct ofi_entry {
 
 /* posted >= landed >= taken: counters of operations; the ring holds those from `taken` to `posted`. */
 struct ofi_queue {
+    unsigned node;
     fi_addr_t to;
     uint64_t posted, landed, taken;
     uint64_t sent, confirmed; /* messages; the node has executed all below `confirmed` */
     unsigned reads;           /* remote reads that have not come back */
     bool fence;               /* an rfence stands before the next operation */
+
+    /* The message that is being filled, or held back. */
+    struct ofi_slot *slot; /* null: none */
+    size_t size;
+    uint16_t count;
+    bool answered;       /* it has results */
+    uint64_t held_since; /* when its first put was posted, if nothing but puts is in it */
+    uint64_t put_at;     /* when the last post ended, if it was of puts */
+    unsigned score;      /* how often a post has followed a put at once, of late */
     struct fid_mr *mr;
     void *descriptor;
     struct ofi_entry ring[OFI_DEPTH];
+};
+
+/* A wait for something that only thread_progress brings. Zero it. */
+struct ofi_wait {
+    unsigned rounds;
+    uint64_t since, last; /* when the waiting, and its last step, was */
 };
 
 struct fabric_thread {
@@ -169,8 +184,12 @@ struct fabric_thread {
     struct rem_node *node;
     struct fabric_node *link;
     unsigned index;
-    unsigned replies; /* messages that have not been answered */
-    bool looked_far;  /* has posted since the last wait */
+    unsigned replies;                 /* messages that have not been answered */
+    struct ofi_wait polls;            /* since something came */
+    atomic_bool locked;               /* ofi_hold.c */
+    _Atomic(struct ofi_queue *) held; /* whose message is held back */
+    struct ofi_queue *put;            /* the last post was of puts, towards this one */
+    bool looked_far;                  /* has posted since the last wait */
     const unsigned *failed;
     uint64_t drain;
     struct ofi_port port;
@@ -188,11 +207,7 @@ struct ofi_queue *thread_queue(struct fabric_thread *thread, unsigned node);
 /* Takes what has come: how much. */
 unsigned thread_progress(struct fabric_thread *thread);
 
-/* A wait for something that only thread_progress brings. Zero it; false: the job has failed. */
-struct ofi_wait {
-    unsigned rounds;
-    uint64_t since;
-};
+/* A look at what has come, and a rest if it is nothing; false: the job has failed. */
 bool thread_wait_step(struct fabric_thread *thread, struct ofi_wait *wait, unsigned peer);
 
 /* Moves results whose turn it is to where they belong. */
@@ -200,6 +215,23 @@ void queue_land(struct fabric_thread *thread, struct ofi_queue *queue);
 
 /* ---- Posting (ofi_post.c) ---- */
 
+/* Sends the queue's message, waiting for room; false: the job has failed. draft_try: if there is room. */
+bool draft_send(struct fabric_thread *thread, struct ofi_queue *queue);
+bool draft_try(struct fabric_thread *thread, struct ofi_queue *queue);
+
 int thread_post_chain(struct fabric_thread *thread, const struct fabric_op *ops, unsigned count);
+
+/* ---- Holding back (ofi_hold.c) ---- */
+
+void hold_lock(struct fabric_thread *thread);
+void hold_unlock(struct fabric_thread *thread);
+
+/* With the lock held. before: a post towards the queue begins. after: it was of puts only, which are sent or held. release:
+ * the thread does something else. False: the job has failed. */
+bool hold_before(struct fabric_thread *thread, struct ofi_queue *queue);
+bool hold_after(struct fabric_thread *thread, struct ofi_queue *queue);
+bool hold_release(struct fabric_thread *thread);
+
+void sender_stop(struct fabric_node *link);
 
 #endif

@@ -12,13 +12,12 @@ enum message_kind {
     MESSAGE_HELLO = 1,  /* a thread's first to a node: the address of its endpoint */
     MESSAGE_OPERATIONS, /* items, executed in order */
     MESSAGE_CONFIRM,    /* MESSAGE_OPERATIONS that is answered even if nothing in it has a result */
-    MESSAGE_REPLY,      /* the results, in order */
-    MESSAGE_BYE         /* the node is about to close */
+    MESSAGE_REPLY       /* the results, in order */
 };
 
 struct message_head {
     uint64_t secret;      /* the job's; a message without it is dropped */
-    uint32_t sender;      /* of requests: the thread, as thread_number; of replies and BYE: the node */
+    uint32_t sender;      /* of requests: the thread, as thread_number; of replies: the node */
     uint16_t kind, count; /* count: items */
     uint64_t number;      /* of the sender's messages to this node, from 0; of replies: of what they answer */
 };

@@ -119,6 +119,18 @@ static int open_port(struct fabric_node *link)
     return exchange_cards(link, &mine);
 }
 
+enum { WATCH = 100 /* microseconds */, WATCH_MOST = 1000000 };
+
+static uint64_t watch_from_environment(void)
+{
+    const char *text = getenv("REMORA_OFI_WATCH");
+    char *end = NULL;
+    unsigned long value = text ? strtoul(text, &end, 10) : WATCH;
+    if (text && (end == text || *end || value > WATCH_MOST))
+        value = WATCH;
+    return value * UINT64_C(1000);
+}
+
 static int set_up(struct fabric_node *link)
 {
     struct rem_node *node = link->node;
@@ -132,6 +144,7 @@ static int set_up(struct fabric_node *link)
         job_fail(node, REM_EPROVIDER, node->self, text);
         return REM_EPROVIDER;
     }
+    link->watch = watch_from_environment();
     memcpy(&link->secret, node->control->secret, sizeof link->secret);
     error = open_port(link);
     if (!error)
@@ -141,6 +154,7 @@ static int set_up(struct fabric_node *link)
 
 static void tear_down(struct fabric_node *link)
 {
+    sender_stop(link);
     server_stop(link);
     for (unsigned i = 0; i < link->threads; i++)
         if (link->kept[i])
@@ -176,6 +190,5 @@ int ofi_open(struct rem_node *node)
 
 void ofi_close(struct rem_node *node)
 {
-    server_linger(node->link);
     tear_down(node->link);
 }

@@ -7,15 +7,16 @@
 
 static int open_queue(struct ofi_port *port, bool waits)
 {
-    struct fi_cq_attr attributes = {.format = FI_CQ_FORMAT_MSG, .size = 4 * port->count};
-    attributes.wait_obj = waits ? FI_WAIT_FD : FI_WAIT_NONE;
-    int error = fi_cq_open(port->domain, &attributes, &port->cq, NULL);
-    port->waits = waits && !error;
-    if (error && waits) {
-        attributes.wait_obj = FI_WAIT_NONE;
-        error = fi_cq_open(port->domain, &attributes, &port->cq, NULL);
+    struct fi_cq_attr attributes = {
+        .format = FI_CQ_FORMAT_MSG, .size = 4 * port->count, .wait_obj = FI_WAIT_FD};
+    port->wait = -1;
+    if (waits && fi_cq_open(port->domain, &attributes, &port->cq, NULL) == 0) {
+        if (fi_control(&port->cq->fid, FI_GETWAIT, &port->wait) != 0)
+            port->wait = -1;
+        return 0;
     }
-    return error;
+    attributes.wait_obj = FI_WAIT_NONE;
+    return fi_cq_open(port->domain, &attributes, &port->cq, NULL);
 }
 
 static int open_endpoint(struct ofi_port *port, struct fid_fabric *fabric, struct fi_info *info, bool waits)

@@ -26,15 +26,11 @@
 
 enum { REPLIES_AT_ONCE = 24, GET_WORDS = 64, MESSAGE_LIMIT = OFI_BUFFER };
 
-/* The message that a chain fills. */
+/* Where a chain goes. */
 struct draft {
     struct fabric_thread *thread;
     struct ofi_queue *queue;
-    struct ofi_slot *slot; /* null: empty */
     unsigned node;
-    size_t size;
-    uint16_t count;
-    bool answered; /* it has results */
 };
 
 /* ---- Waiting inside a post ---- */
@@ -61,70 +57,97 @@ static struct ofi_slot *wait_for_slot(struct draft *draft)
 
 /* ---- Messages ---- */
 
-static bool send_draft(struct draft *draft, enum message_kind kind)
+static void fill_head(const struct fabric_thread *thread, struct ofi_queue *queue, enum message_kind kind)
 {
-    struct fabric_thread *thread = draft->thread;
-    struct ofi_queue *queue = draft->queue;
-    bool answered = draft->answered || kind == MESSAGE_CONFIRM;
     struct message_head head = {.secret = thread->link->secret,
                                 .sender = ofi_thread_number(thread->link, thread->node->self, thread->index),
                                 .kind = (uint16_t)kind,
-                                .count = draft->count,
+                                .count = queue->count,
                                 .number = queue->sent};
-    memcpy(draft->slot->data, &head, sizeof head);
-    draft->slot->context.node = draft->node;
+    memcpy(queue->slot->data, &head, sizeof head);
+    queue->slot->context.node = queue->node;
+}
+
+/* What libfabric says of it. */
+static ssize_t hand_over(struct fabric_thread *thread, struct ofi_queue *queue, bool answered)
+{
+    ssize_t result = port_send(&thread->port, queue->slot, queue->size, queue->to);
+    if (result == -FI_EAGAIN)
+        return result;
+    if (result != 0) {
+        ofi_fail(thread->node, queue->node, "send", result);
+        return result;
+    }
+    queue->slot = NULL;
+    queue->held_since = 0;
+    queue->sent++;
+    thread->replies += answered;
+    return 0;
+}
+
+static bool send_message(struct fabric_thread *thread, struct ofi_queue *queue, enum message_kind kind)
+{
+    bool answered = queue->answered || kind == MESSAGE_CONFIRM;
     struct ofi_wait wait = {0};
+    fill_head(thread, queue, kind);
     while (answered && thread->replies >= REPLIES_AT_ONCE)
-        if (!thread_wait_step(thread, &wait, draft->node))
+        if (!thread_wait_step(thread, &wait, queue->node))
             return false;
     ssize_t result;
     wait = (struct ofi_wait){0};
-    while ((result = port_send(&thread->port, draft->slot, draft->size, queue->to)) == -FI_EAGAIN)
-        if (!thread_wait_step(thread, &wait, draft->node))
+    while ((result = hand_over(thread, queue, answered)) == -FI_EAGAIN)
+        if (!thread_wait_step(thread, &wait, queue->node))
             return false;
-    if (result != 0) {
-        ofi_fail(thread->node, draft->node, "send", result);
-        return false;
-    }
-    draft->slot = NULL;
-    queue->sent++;
-    thread->replies += answered;
-    return true;
+    return result == 0;
+}
+
+bool draft_send(struct fabric_thread *thread, struct ofi_queue *queue)
+{
+    return send_message(thread, queue, MESSAGE_OPERATIONS);
+}
+
+bool draft_try(struct fabric_thread *thread, struct ofi_queue *queue)
+{
+    fill_head(thread, queue, MESSAGE_OPERATIONS);
+    return hand_over(thread, queue, false) != -FI_EAGAIN;
 }
 
 static bool begin_draft(struct draft *draft)
 {
-    draft->slot = wait_for_slot(draft);
-    draft->size = sizeof(struct message_head);
-    draft->count = 0;
-    draft->answered = false;
-    return draft->slot != NULL;
+    struct ofi_queue *queue = draft->queue;
+    queue->slot = wait_for_slot(draft);
+    queue->size = sizeof(struct message_head);
+    queue->count = 0;
+    queue->answered = false;
+    queue->held_since = 0;
+    return queue->slot != NULL;
 }
 
 /* Room for the item and its operand: where the operand goes; null: the job has failed. */
 static unsigned char *add_item(struct draft *draft, const struct message_item *item)
 {
+    struct ofi_queue *queue = draft->queue;
     size_t size = sizeof *item + operand_size(item);
-    if (draft->slot && draft->size + size > MESSAGE_LIMIT && !send_draft(draft, MESSAGE_OPERATIONS))
+    if (queue->slot && queue->size + size > MESSAGE_LIMIT && !draft_send(draft->thread, queue))
         return NULL;
-    if (!draft->slot && !begin_draft(draft))
+    if (!queue->slot && !begin_draft(draft))
         return NULL;
-    unsigned char *at = draft->slot->data + draft->size;
+    unsigned char *at = queue->slot->data + queue->size;
     memcpy(at, item, sizeof *item);
-    draft->size += size;
-    draft->count++;
-    draft->answered = draft->answered || result_size(item) > 0;
+    queue->size += size;
+    queue->count++;
+    queue->answered = queue->answered || result_size(item) > 0;
     return at + sizeof *item;
 }
 
 static bool confirm(struct draft *draft)
 {
     struct ofi_queue *queue = draft->queue;
-    if (!draft->slot && queue->sent == queue->confirmed)
+    if (!queue->slot && queue->sent == queue->confirmed)
         return true;
-    if (!draft->slot && !begin_draft(draft))
+    if (!queue->slot && !begin_draft(draft))
         return false;
-    if (!send_draft(draft, MESSAGE_CONFIRM))
+    if (!send_message(draft->thread, queue, MESSAGE_CONFIRM))
         return false;
     struct ofi_wait wait = {0};
     while (queue->sent != queue->confirmed)
@@ -269,7 +292,7 @@ static bool read_pieces(struct draft *draft, const struct fabric_op *op, uint64_
 static bool post_get(struct draft *draft, const struct fabric_op *op, bool alone)
 {
     uint64_t offset = offset_of(draft, op);
-    bool quiet = !draft->slot && draft->queue->sent == draft->queue->confirmed;
+    bool quiet = !draft->queue->slot && draft->queue->sent == draft->queue->confirmed;
     if (op->size > GET_WORDS)
         return confirm(draft) && read_pieces(draft, op, offset);
     if (quiet && alone)
@@ -289,7 +312,7 @@ static bool post_one(struct draft *draft, const struct fabric_op *op, bool alone
         return true;
     if (queue->fence) {
         bool reads_source = op->kind == FABRIC_PUT && queue->landed != queue->posted;
-        if (reads_source && draft->slot && !send_draft(draft, MESSAGE_OPERATIONS))
+        if (reads_source && queue->slot && !draft_send(draft->thread, queue))
             return false;
         if ((queue->reads || reads_source) && !wait_for_reads(draft, reads_source))
             return false;
@@ -369,6 +392,21 @@ static int check(const struct fabric_thread *thread, const struct fabric_op *op)
     return op->kind == FABRIC_PUT_VALUE || is_registered(thread, op->local, size) ? 0 : REM_ELOCAL;
 }
 
+static bool post_all(struct fabric_thread *thread, struct ofi_queue *queue, const struct fabric_op *ops,
+                     unsigned count)
+{
+    struct draft draft = {.thread = thread, .queue = queue, .node = queue->node};
+    bool results = false;
+    for (unsigned i = 0; i < count; i++) {
+        if (!post_one(&draft, &ops[i], count == 1))
+            return false;
+        results = results || has_result(ops[i].kind);
+    }
+    if (!results)
+        return hold_after(thread, queue);
+    return !queue->slot || draft_send(thread, queue);
+}
+
 static int post_far(struct fabric_thread *thread, const struct fabric_op *ops, unsigned count)
 {
     struct ofi_queue *queue = thread_queue(thread, ops[0].node);
@@ -379,13 +417,7 @@ static int post_far(struct fabric_thread *thread, const struct fabric_op *ops, u
         return FABRIC_AGAIN;
     }
     bool idle = queue->taken == queue->posted;
-    struct draft draft = {.thread = thread, .queue = queue, .node = ops[0].node};
-    bool good = true;
-    for (unsigned i = 0; i < count && good; i++)
-        good = post_one(&draft, &ops[i], count == 1);
-    if (good && draft.slot)
-        good = send_draft(&draft, MESSAGE_OPERATIONS);
-    if (!good)
+    if (!hold_before(thread, queue) || !post_all(thread, queue, ops, count))
         return 0; /* the job has failed, and polls say that all is done */
     queue_land(thread, queue);
     if (!idle || queue->landed != queue->posted)
@@ -406,5 +438,8 @@ int thread_post_chain(struct fabric_thread *thread, const struct fabric_op *ops,
     if (__atomic_load_n(thread->failed, __ATOMIC_RELAXED))
         return node_failure(thread->node);
     thread->looked_far = true;
-    return post_far(thread, ops, count);
+    hold_lock(thread);
+    int result = post_far(thread, ops, count);
+    hold_unlock(thread);
+    return result;
 }

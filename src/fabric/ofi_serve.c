@@ -1,17 +1,26 @@
 /* The node's server: a thread that executes what others ask of this node's memory, so that nobody waits for the node
  * to call in. (Section 2 of the specification: the network card at the target.)
  *
- * It sleeps in libfabric until a message comes. Messages of a queue pair are executed in the order of their numbers:
+ * It sleeps until something comes, and then looks out for more for a moment (REMORA_OFI_WATCH), since waking up takes
+ * longer than all the rest; but not where it would keep a program from computing. Messages of a queue pair are executed in the order of their numbers:
  * libfabric is asked to deliver them so, and one that comes out of its turn all the same is held until its turn. */
 #include "fabric/ofi_intern.h"
 #include "job/futex.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-enum { RECEIVES = 128, BATCH = 16, SERVER_NAP = 50000, SLEEP_LIMIT = 100 /* milliseconds */ };
+enum {
+    RECEIVES = 128,
+    BATCH = 16,
+    SERVER_NAP = 50000,
+    SLEEP_LIMIT = 100 /* milliseconds */,
+    MODESTY = 200000000
+};
 
 /* A thread of another node. */
 struct peer {
@@ -27,17 +36,16 @@ struct ofi_server {
     struct fabric_node *link;
     pthread_t id;
     bool started;
-    atomic_bool stop, leaving;
+    atomic_bool stop;
     struct list waiting;     /* received, to be executed */
     struct list held;        /* received before their turn */
     struct list dry;         /* libfabric did not take them back for receiving */
     struct ofi_slot *unsent; /* a reply that libfabric has not taken yet */
     size_t unsent_size;
     fi_addr_t unsent_to;
-    unsigned sends;                 /* that have not completed */
-    unsigned byes;                  /* nodes that have said it */
-    bool said[REM_MAX_NODES];       /* BYE has gone to that node */
-    atomic_uint quiet;              /* 1: every other node has said BYE and been told so */
+    uint64_t watch_until;           /* looks without a rest until then */
+    uint64_t modest_until;          /* does not watch before then */
+    long pushed;                    /* times that it has been */
     atomic_uint executed, sleepers; /* server_nap */
     struct peer peers[];
 };
@@ -74,7 +82,7 @@ static const struct message_head *head_of(const struct ofi_slot *slot)
 static bool is_ours(const struct ofi_server *server, const struct ofi_slot *slot)
 {
     const struct message_head *head = head_of(slot);
-    unsigned senders = server->link->node->nodes * (head->kind == MESSAGE_BYE ? 1 : server->link->threads);
+    unsigned senders = server->link->node->nodes * server->link->threads;
     return slot->size >= sizeof *head && head->secret == server->link->secret && head->sender < senders;
 }
 
@@ -125,8 +133,6 @@ static bool send_unsent(struct ofi_server *server)
         return false;
     if (result != 0) /* the asker is gone */
         port_give(&server->link->port, server->unsent);
-    else if (server->unsent_size > server->link->port.inject)
-        server->sends++;
     server->unsent = NULL;
     return true;
 }
@@ -165,21 +171,11 @@ static void execute(struct ofi_server *server, struct peer *peer, const struct o
         port_give(&server->link->port, answer);
 }
 
-static void hear_bye(struct ofi_server *server)
-{
-    server->byes++;
-}
-
 /* False: not now, for want of room for the reply. */
 static bool handle(struct ofi_server *server, struct ofi_slot *slot)
 {
     const struct message_head *head = head_of(slot);
     if (!is_ours(server, slot)) {
-        receive_again(server, slot);
-        return true;
-    }
-    if (head->kind == MESSAGE_BYE) {
-        hear_bye(server);
         receive_again(server, slot);
         return true;
     }
@@ -222,8 +218,7 @@ static void work_off(struct ofi_server *server)
         struct ofi_slot *slot = server->waiting.first;
         uint64_t number = head_of(slot)->number;
         unsigned sender = head_of(slot)->sender;
-        bool in_turn = is_ours(server, slot) && head_of(slot)->kind != MESSAGE_BYE &&
-                       server->peers[sender].expected == number;
+        bool in_turn = is_ours(server, slot) && server->peers[sender].expected == number;
         take_first(&server->waiting);
         if (!handle(server, slot)) {
             slot->next = server->waiting.first;
@@ -243,7 +238,6 @@ static void take_completion(struct ofi_server *server, const struct fi_cq_msg_en
 {
     struct ofi_slot *slot = entry->op_context;
     if (slot->context.use == SLOT_SEND) {
-        server->sends--;
         port_give(&server->link->port, slot);
         return;
     }
@@ -259,7 +253,6 @@ static void take_error(struct ofi_server *server)
         return;
     struct ofi_slot *slot = entry.op_context;
     if (slot->context.use == SLOT_SEND) {
-        server->sends--;
         port_give(&server->link->port, slot);
     } else if (entry.err != FI_ECANCELED) {
         append(&server->dry, slot);
@@ -284,52 +277,55 @@ static bool is_stuck(const struct ofi_server *server)
     return server->unsent || server->waiting.first || server->dry.first;
 }
 
-static ssize_t look(struct ofi_server *server, struct fi_cq_msg_entry *entries, bool patient)
+/* ---- Rest ---- */
+
+/* Since the last look: has somebody else wanted this processor. */
+static bool was_pushed_aside(struct ofi_server *server)
 {
-    struct ofi_port *port = &server->link->port;
-    if (patient && port->waits)
-        return fi_cq_sread(port->cq, entries, BATCH, NULL, SLEEP_LIMIT);
-    ssize_t result = fi_cq_read(port->cq, entries, BATCH);
-    if (result == -FI_EAGAIN && patient)
-        nanosleep(&(struct timespec){0, SERVER_NAP}, NULL);
-    return result;
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0 || usage.ru_nivcsw == server->pushed)
+        return false;
+    server->pushed = usage.ru_nivcsw;
+    return true;
 }
 
-/* ---- Leaving ---- */
-
-static void say_bye(struct ofi_server *server)
+static void begin_watch(struct ofi_server *server, uint64_t now)
 {
-    struct fabric_node *link = server->link;
-    unsigned told = 0;
-    for (unsigned n = 0; n < link->node->nodes; n++) {
-        struct ofi_slot *slot = server->said[n] || n == link->node->self ? NULL : port_take(&link->port);
-        if (slot) {
-            struct message_head head = {
-                .secret = link->secret, .sender = link->node->self, .kind = MESSAGE_BYE};
-            fi_addr_t to;
-            memcpy(slot->data, &head, sizeof head);
-            slot->context.use = SLOT_SEND;
-            struct iovec bytes = {slot->data, sizeof head};
-            if (fi_av_insert(link->port.av, link->card[n].name, 1, &to, 0, NULL) != 1)
-                to = FI_ADDR_NOTAVAIL;
-            struct fi_msg message = {.msg_iov = &bytes,
-                                     .desc = &link->port.descriptor,
-                                     .iov_count = 1,
-                                     .addr = to,
-                                     .context = &slot->context};
-            ssize_t result = fi_sendmsg(link->port.ep, &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
-            if (result != 0)
-                port_give(&link->port, slot);
-            else
-                server->sends++;
-            server->said[n] = result != -FI_EAGAIN;
-        }
-        told += server->said[n] || n == link->node->self;
-    }
-    if (told == link->node->nodes && server->sends == 0 && server->byes + 1 >= link->node->nodes) {
-        atomic_store(&server->quiet, 1);
-        futex_wake(&server->quiet, INT_MAX);
-    }
+    if (now >= server->modest_until)
+        server->watch_until = now + server->link->watch;
+}
+
+/* Who is pushed aside while it only watches takes the processor from somebody who computes, and will get it back late: it
+ * had better sleep, since a sleeper that is woken gets it at once. */
+static void end_watch(struct ofi_server *server, uint64_t now)
+{
+    if (server->watch_until && was_pushed_aside(server))
+        server->modest_until = now + MODESTY;
+    server->watch_until = 0;
+}
+
+static void sleep_until_called(struct ofi_server *server)
+{
+    struct ofi_port *port = &server->link->port;
+    struct fid *queue = &port->cq->fid;
+    struct pollfd called = {.fd = port->wait, .events = POLLIN};
+    if (port->wait < 0)
+        nanosleep(&(struct timespec){0, SERVER_NAP}, NULL);
+    else if (fi_trywait(server->link->fabric, &queue, 1) != 0 || poll(&called, 1, SLEEP_LIMIT) > 0)
+        begin_watch(server, rem_clock());
+}
+
+static ssize_t look(struct ofi_server *server, struct fi_cq_msg_entry *entries, bool may_rest)
+{
+    ssize_t result = fi_cq_read(server->link->port.cq, entries, BATCH);
+    uint64_t now = server->link->watch ? rem_clock() : 0;
+    if (result > 0)
+        begin_watch(server, now);
+    if (result != -FI_EAGAIN || !may_rest || now < server->watch_until)
+        return result;
+    end_watch(server, now);
+    sleep_until_called(server);
+    return result;
 }
 
 static void *serve(void *argument)
@@ -344,8 +340,6 @@ static void *serve(void *argument)
             take_error(server);
         refill(server);
         work_off(server);
-        if (atomic_load_explicit(&server->leaving, memory_order_acquire))
-            say_bye(server);
     }
     return NULL;
 }
@@ -376,18 +370,6 @@ int server_start(struct fabric_node *link)
     return REM_ENOMEM;
 }
 
-void server_linger(struct fabric_node *link)
-{
-    struct ofi_server *server = link->server;
-    if (link->node->nodes == 1 || link->node->descriptor < 0)
-        return;
-    atomic_store(&server->leaving, true);
-    if (link->port.waits)
-        fi_cq_signal(link->port.cq);
-    while (!atomic_load(&server->quiet) && node_failure(link->node) == 0)
-        futex_wait(&server->quiet, 0, NAP_LIMIT);
-}
-
 void server_stop(struct fabric_node *link)
 {
     struct ofi_server *server = link->server;
@@ -395,7 +377,7 @@ void server_stop(struct fabric_node *link)
         return;
     if (server->started) {
         atomic_store_explicit(&server->stop, true, memory_order_release);
-        if (link->port.waits)
+        if (link->port.wait >= 0)
             fi_cq_signal(link->port.cq);
         pthread_join(server->id, NULL);
     }

@@ -155,8 +155,15 @@ unsigned thread_progress(struct fabric_thread *thread)
 
 /* ---- Waiting for libfabric ---- */
 
-enum { SPINS = 100, YIELDS = 400, NAP = 20000 };
+enum {
+    ROUNDS_A_CLOCK = 64, /* looks between two looks at the clock */
+    SPIN = 500000,       /* nanoseconds of looking before the first nap: an answer takes some ten thousand */
+    NAP = 20000,
+    PAUSE = 1000000000 /* who comes so late was not waiting */
+};
 
+/* Looking again at once is what makes an answer quick; the server that is to give it sleeps until it is asked, and a
+ * sleeper that wakes up gets the processor from who only looks. */
 bool thread_wait_step(struct fabric_thread *thread, struct ofi_wait *wait, unsigned peer)
 {
     if (thread_progress(thread)) {
@@ -165,18 +172,18 @@ bool thread_wait_step(struct fabric_thread *thread, struct ofi_wait *wait, unsig
     }
     if (__atomic_load_n(thread->failed, __ATOMIC_RELAXED))
         return false;
-    unsigned round = wait->rounds++;
-    if (round < SPINS)
+    if (++wait->rounds % ROUNDS_A_CLOCK != 0)
         return true;
     uint64_t patience = thread->node->control->patience, now = rem_clock();
-    if (round == SPINS)
+    if (wait->rounds == ROUNDS_A_CLOCK || now - wait->last > PAUSE)
         wait->since = now;
-    else if (patience && now - wait->since > patience)
+    wait->last = now;
+    if (patience && now - wait->since > patience)
         ofi_fail(thread->node, peer, "no answer", -FI_ETIMEDOUT);
-    if (round < SPINS + YIELDS)
-        sched_yield();
-    else
+    if (now - wait->since > SPIN) {
+        wait->rounds = 2 * ROUNDS_A_CLOCK - 1;
         nanosleep(&(struct timespec){0, NAP}, NULL);
+    }
     return true;
 }
 
@@ -235,6 +242,7 @@ struct ofi_queue *thread_queue(struct fabric_thread *thread, unsigned node)
         job_fail(thread->node, REM_ENOMEM, node, NULL);
         return NULL;
     }
+    queue->node = node;
     int error = register_queue(thread, queue);
     if (!error && fi_av_insert(thread->port.av, thread->link->card[node].name, 1, &queue->to, 0, NULL) != 1)
         error = -FI_EADDRNOTAVAIL;
@@ -277,7 +285,7 @@ static int new_thread(struct fabric_node *link, unsigned index)
         free(thread);
         return node_failure(link->node);
     }
-    link->kept[index] = thread;
+    __atomic_store_n(&link->kept[index], thread, __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -306,6 +314,9 @@ int thread_attach(struct rem_node *node, unsigned char *owes, struct fabric_thre
 void thread_detach(struct fabric_thread *thread)
 {
     struct fabric_node *link = thread->link;
+    hold_lock(thread);
+    hold_release(thread);
+    hold_unlock(thread);
     pthread_mutex_lock(&link->mutex);
     link->taken[thread->index] = 0;
     pthread_mutex_unlock(&link->mutex);

@@ -38,6 +38,7 @@ static struct fi_info *hints_for(const char *provider)
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
     hints->domain_attr->threading = FI_THREAD_SAFE;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->tx_attr->size = hints->rx_attr->size = OFI_QUEUE; /* not more: rxm sets aside 16 KiB for each */
     hints->fabric_attr->prov_name = strdup(provider);
     return hints;
 }

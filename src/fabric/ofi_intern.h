@@ -16,7 +16,8 @@
 enum {
     OFI_PAYLOAD = 4096, /* bytes of a put that go into one message, and of a get into one read */
     OFI_BUFFER = OFI_PAYLOAD + 128,
-    OFI_NAME = 256, /* bytes of an endpoint's address, at most */
+    OFI_QUEUE = 128, /* operations that an endpoint can have outstanding in each direction */
+    OFI_NAME = 256,  /* bytes of an endpoint's address, at most */
     OFI_PROVIDER_NAME = 32
 };
 

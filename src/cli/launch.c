@@ -1,26 +1,52 @@
-/* remora launch: the options of the launcher. */
+/* remora launch: its options. */
 #include "cli/cli.h"
+#include "cli/launch_hosts.h"
 #include "cli/launcher.h"
 #include "fabric/fabric.h"
 #include "job/environment.h"
 
+#include <errno.h>
 #include <string.h>
 
-enum { KEY_PROVIDER = 256, KEY_HEAP, KEY_THREADS, KEY_GRACE };
+enum { KEY_PROVIDER = 256, KEY_HEAP, KEY_THREADS, KEY_GRACE, KEY_TIMEOUT, KEY_HOSTS, KEY_HOSTFILE, KEY_RSH };
+
+struct arguments {
+    struct launch launch;
+    struct hosts hosts;
+};
 
 static const struct argp_option option_table[] = {
-    {"nodes", 'n', "N", 0, "Start N nodes (default 2)", 0},
-    {"provider", KEY_PROVIDER, "NAME", 0, "The transport (default shm); `remora info' lists them", 0},
+    {"nodes", 'n', "N", 0, "Start N nodes (default 2, or as many as the hosts have places)", 0},
+    {"provider", KEY_PROVIDER, "NAME", 0,
+     "The transport (default shm, and over several hosts ofi); `remora info' lists them", 0},
+    {"hosts", KEY_HOSTS, "HOST[:PLACES],...", 0, "Start the nodes there, through srun, prterun or mpirun", 0},
+    {"hostfile", KEY_HOSTFILE, "FILE", 0, "The same, a host a line: NAME, NAME:PLACES or NAME slots=PLACES",
+     0},
+    {"rsh", KEY_RSH, "COMMAND", 0, "What prterun and mpirun use instead of ssh", 0},
     {"heap", KEY_HEAP, "SIZE", 0, "Symmetric heap of each node: bytes, or with K, M, G (default 64M)", 0},
     {"threads", KEY_THREADS, "N", 0, "The most threads attached to a node at once (default 16)", 0},
     {"prefix", 'p', NULL, 0, "Print the node's number before each line of its output", 0},
     {"grace", KEY_GRACE, "SECONDS", 0, "How long the others may go on after a node has died (default 3)", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "How long a node may leave a message unanswered before it is given up (default 10; 0: for ever)", 0},
     {"quiet", 'q', NULL, 0, "No message about nodes that fail", 0},
     {0}};
 
+static void read_host_file(struct argp_state *state, const char *path)
+{
+    struct arguments *arguments = state->input;
+    unsigned line;
+    if (hosts_read(&arguments->hosts, path, &line))
+        return;
+    if (errno)
+        argp_error(state, "cannot read `%s': %s", path, strerror(errno));
+    argp_error(state, "%s:%u: not a host: NAME, NAME:PLACES or NAME slots=PLACES", path, line);
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
-    struct launch *launch = state->input;
+    struct arguments *arguments = state->input;
+    struct launch *launch = &arguments->launch;
     switch (key) {
     case 'n':
         launch->nodes = (unsigned)option_number(state, "nodes", argument, 1, REM_MAX_NODES);
@@ -36,6 +62,20 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_THREADS:
         launch->options.threads = (unsigned)option_number(state, "threads", argument, 1, REM_MAX_THREADS);
+        return 0;
+    case KEY_HOSTS:
+        if (!hosts_add(&arguments->hosts, argument))
+            argp_error(state, "--hosts wants HOST[:PLACES],..., with 1 to %d places", REM_MAX_NODES);
+        return 0;
+    case KEY_HOSTFILE:
+        read_host_file(state, argument);
+        return 0;
+    case KEY_RSH:
+        arguments->hosts.rsh = argument;
+        return 0;
+    case KEY_TIMEOUT:
+        if (!environment_seconds(argument, &launch->patience))
+            argp_error(state, "--timeout wants a number of seconds, not `%s'", argument);
         return 0;
     case KEY_GRACE:
         launch->grace = option_seconds(state, "grace", argument);
@@ -62,11 +102,20 @@ int launch_main(int argc, char **argv)
     static const struct argp parser = {option_table,
                                        parse_option,
                                        "[--] PROGRAM [ARGUMENT...]",
-                                       "Runs PROGRAM as the nodes of a job on this machine.",
+                                       "Runs PROGRAM as the nodes of a job, on this machine or on others.",
                                        NULL,
                                        NULL,
                                        NULL};
-    struct launch launch = {.nodes = 2, .grace = 3};
-    argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &launch);
-    return launch_run(&launch);
+    struct arguments arguments = {.launch = {.grace = 3}};
+    struct launch *launch = &arguments.launch;
+    if (environment_options(&launch->options, &launch->patience) != 0) {
+        complain("remora launch",
+                 "REMORA_HEAP, REMORA_THREADS or REMORA_TIMEOUT in the environment is not what it should be");
+        return STATUS_BAD;
+    }
+    launch->provider = launch->options.provider;
+    argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+    if (launch->nodes == 0)
+        launch->nodes = arguments.hosts.count ? hosts_slots(&arguments.hosts) : 2;
+    return arguments.hosts.count ? launch_on_hosts(launch, &arguments.hosts) : launch_run(launch);
 }

@@ -143,6 +143,7 @@ static bool set_up(struct launcher *launcher)
         complain(command, "cannot start: %s", strerror(errno));
         return false;
     }
+    launcher->control->patience = launch->patience;
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <remora/job.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct launch {
     unsigned nodes;
@@ -12,6 +13,7 @@ struct launch {
     const char *provider; /* null: the default */
     bool prefix;          /* each line of output is preceded by "[node] " */
     bool quiet;           /* no message about a node that fails */
+    uint64_t patience;    /* nanoseconds that a node may leave a message unanswered; 0: any time */
     double grace;         /* seconds from a death to the end of the others */
     char **argv;
 };

@@ -10,16 +10,22 @@
 
 enum { SERVER_SLOTS = 192 };
 
+/* Who closes the connection, or has nobody listen for it, has died; from who says nothing nothing is known. */
 void ofi_fail(struct rem_node *node, unsigned peer, const char *doing, long error)
 {
     char text[FAILURE_TEXT];
     const struct fi_info *info = node->link ? node->link->info : NULL;
     snprintf(text, sizeof text, "libfabric%s%s: %s, node %u: %s", info ? " " : "",
              info ? info->fabric_attr->prov_name : "", doing, peer, fi_strerror((int)-error));
-    bool lost = error == -FI_ETIMEDOUT || error == -FI_ENOTCONN || error == -FI_ECONNREFUSED ||
-                error == -FI_ECONNRESET || error == -FI_ECONNABORTED || error == -FI_EHOSTUNREACH ||
-                error == -FI_ESHUTDOWN || error == -FI_ENETUNREACH || error == -FI_EIO;
-    job_fail(node, error == -FI_ENOMEM ? REM_ENOMEM : lost ? REM_EUNREACHABLE : REM_ETRANSPORT, peer, text);
+    bool gone = error == -FI_ENOTCONN || error == -FI_ECONNREFUSED || error == -FI_ECONNRESET ||
+                error == -FI_ECONNABORTED || error == -FI_ESHUTDOWN || error == -FI_ECANCELED;
+    bool silent =
+        error == -FI_ETIMEDOUT || error == -FI_EHOSTUNREACH || error == -FI_ENETUNREACH || error == -FI_EIO;
+    int code = error == -FI_ENOMEM ? REM_ENOMEM
+               : gone              ? REM_EDEAD
+               : silent            ? REM_EUNREACHABLE
+                                   : REM_ETRANSPORT;
+    job_fail(node, code, peer, text);
 }
 
 /* Two processes with the same bytes reach each other over loopback. */

@@ -190,11 +190,12 @@ static bool tell_between(const struct blamer *b)
             arena_printf(
                 b->w->arena,
                 "P%u's %s takes effect in step %u, between the two halves of P%u's %s, which reads in step "
-                "%u and "
-                "writes in step %u: so it is overwritten. A remote atomic is atomic against other remote "
+                "%u and writes in step %u: so the %s is overwritten. A remote atomic is atomic against other "
+                "remote "
                 "atomics towards its node only, not against puts, nor against what the node's own CPU does.",
                 other->thread, words_long(b->w, other), story->numbers[at], o->thread, words_long(b->w, o),
-                story->numbers[o->read], o->write < story->n_steps ? story->numbers[o->write] : 0));
+                story->numbers[o->read], o->write < story->n_steps ? story->numbers[o->write] : 0,
+                words_noun(other)));
         any = true;
     }
     return any;
@@ -241,7 +242,9 @@ void run_blame(FILE *out, const struct run_words *words)
                 REORDERING_MOST_EVENTS);
     else if (!between && !tell_words(&b))
         fputs("\nNothing is out of order in this run: each thread's operations take effect one after the "
-              "other, as they stand in "
-              "the\nprogram. It is enough that the threads run at different speeds.\n",
+              "other, as they "
+              "stand in the\nprogram. That the threads take turns in this way is enough; no further fence or "
+              "wait would rule it "
+              "out.\n",
               out);
 }

@@ -121,7 +121,7 @@ static void tell_waiting(const struct teller *t, unsigned thread, const struct l
     const struct run_words *w = &t->words;
     const uint8_t *last = w->story->states[w->story->n_steps];
     const char *place = words_place(w, thread, local->point);
-    fprintf(t->out, "      P%u waits for ever%s   [%s]: ", thread, in, place);
+    fprintf(t->out, "      P%u waits for ever%s   [%s]\n             ", thread, in, place);
     if (local->kind == OP_SPIN_BEGIN) {
         const char *found = round_words(t, thread);
         if (*found)

@@ -33,7 +33,7 @@ static bool is_internal(const struct run_words *w, unsigned loc)
 static bool is_plumbing(const char *file)
 {
     static const char *const files[] = {"model.c",  "c_thread.c", "coroutine.c", "c_program.c",
-                                        "thread.h", "ticket.h",   "world.c"};
+                                        "thread.h", "ticket.h",   "world.c",     "cpu.c"};
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
         if (strcmp(file, files[i]) == 0)
             return true;
@@ -139,7 +139,7 @@ const char *words_line(const struct run_words *w, unsigned thread, uint32_t poin
 
 /* --- operations --- */
 
-static const char *noun(const struct operation *o)
+const char *words_noun(const struct operation *o)
 {
     switch (o->local->kind) {
     case OP_LOAD:
@@ -190,22 +190,22 @@ const char *words_operation(const struct run_words *w, const struct operation *o
     case OP_GET:
     case OP_RCAS:
     case OP_RFAA:
-        return arena_printf(a, "%s %s %s", noun(o), o->local->kind == OP_RFAA ? "to" : "of",
+        return arena_printf(a, "%s %s %s", words_noun(o), o->local->kind == OP_RFAA ? "to" : "of",
                             name_of(w, operation_far(o)));
     case OP_RFENCE:
         return arena_printf(a, "remote fence towards node %u",
                             entry_node(w->story->machine, o->local->entry));
     case OP_MFENCE:
     case OP_POLL:
-        return noun(o);
+        return words_noun(o);
     default:
-        return arena_printf(a, "%s of %s", noun(o), name_of(w, o->local->loc));
+        return arena_printf(a, "%s of %s", words_noun(o), name_of(w, o->local->loc));
     }
 }
 
 const char *words_short(const struct run_words *w, const struct operation *o)
 {
-    return arena_printf(w->arena, "%s of step %u", noun(o), o->number);
+    return arena_printf(w->arena, "%s of step %u", words_noun(o), o->number);
 }
 
 const char *words_long(const struct run_words *w, const struct operation *o)

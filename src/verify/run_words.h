@@ -21,6 +21,8 @@ const char *words_call(const struct run_words *, unsigned thread, uint32_t point
 /* Its innermost line alone, and the function that it is in. */
 const char *words_line(const struct run_words *, unsigned thread, uint32_t point, const char **function);
 
+/* "put" */
+const char *words_noun(const struct operation *);
 /* "put of 1 to counter@0" */
 const char *words_operation(const struct run_words *, const struct operation *);
 /* "put of step 13" */

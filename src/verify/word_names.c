@@ -76,9 +76,10 @@ static const char *data_word(struct arena *arena, const struct world *world, con
     size_t copy = 2 * object->size;
     if (within(word, object->copies, world->nodes[0].threads * copy))
         return arena_printf(
-            arena, "the copy of %s of %s", name,
+            arena, "%s's copy of %s",
             thread_name(arena, world, node,
-                        (unsigned)((const unsigned char *)word - object->copies) / (unsigned)copy));
+                        (unsigned)((const unsigned char *)word - object->copies) / (unsigned)copy),
+            name);
     return ticket_word(arena, world, &object->lock.tickets, name, node, word);
 }
 

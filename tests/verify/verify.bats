@@ -83,7 +83,7 @@ setup() {
     run -1 "$MODELS/model_designs" release_by_overwriting_put
     [[ $(tr -s ' \n' ' ' <<<"$output") = *"between the two halves of P1's remote fetch-and-add"* ]]
     run -1 "$MODELS/model_designs" reread_between_check_and_wait
-    [[ $output = *"P1 waits for ever in wait_for_change   [designs.c:50]: each round of its loop finds word@1 = 1"* ]]
+    [[ $output = *"P1 waits for ever in wait_for_change   [designs.c:50]"*"each round of its loop finds word@1 = 1"* ]]
     [[ $output = *"Nothing is out of order in this run"* ]]
 }
 

@@ -13,6 +13,22 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+/* What one thread sends and another receives happens in this order, which the thread sanitizer can't see: it goes
+ * through the kernel. One name for all of a job: the nodes of one process share the control block. */
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define OFI_UNDER_TSAN
+#endif
+#endif
+#if defined __SANITIZE_THREAD__ || defined OFI_UNDER_TSAN
+#include <sanitizer/tsan_interface.h>
+#define OFI_SENDS(node) __tsan_release((node)->control)
+#define OFI_RECEIVES(node) __tsan_acquire((node)->control)
+#else
+#define OFI_SENDS(node) ((void)(node))
+#define OFI_RECEIVES(node) ((void)(node))
+#endif
+
 enum {
     OFI_PAYLOAD = 4096, /* bytes of a put that go into one message, and of a get into one read */
     OFI_BUFFER = OFI_PAYLOAD + 128,

@@ -71,6 +71,7 @@ static void fill_head(const struct fabric_thread *thread, struct ofi_queue *queu
 /* What libfabric says of it. */
 static ssize_t hand_over(struct fabric_thread *thread, struct ofi_queue *queue, bool answered)
 {
+    OFI_SENDS(thread->node);
     ssize_t result = port_send(&thread->port, queue->slot, queue->size, queue->to);
     if (result == -FI_EAGAIN)
         return result;

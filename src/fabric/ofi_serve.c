@@ -163,7 +163,9 @@ static void execute(struct ofi_server *server, struct peer *peer, const struct o
                     struct ofi_slot *answer)
 {
     const struct message_head *head = head_of(slot);
+    OFI_RECEIVES(server->link->node);
     size_t results = execute_items(server, slot, answer->data + sizeof *head);
+    OFI_SENDS(server->link->node);
     wake_sleepers(server);
     if (peer->address != FI_ADDR_NOTAVAIL && (results || head->kind == MESSAGE_CONFIRM))
         reply(server, peer, head, answer, results);

@@ -103,6 +103,7 @@ static void take_words(struct fabric_thread *thread, struct ofi_entry *entry)
 
 static void take_completion(struct fabric_thread *thread, const struct fi_cq_msg_entry *completion)
 {
+    OFI_RECEIVES(thread->node);
     struct ofi_slot *slot = completion->op_context;
     switch (slot->context.use) {
     case SLOT_RECEIVE:

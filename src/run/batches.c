@@ -52,10 +52,10 @@ static bool play_batch(struct run *run)
     return true;
 }
 
-static bool seen_all(const struct run *run)
+static bool seen_enough(const struct run *run)
 {
     return run->options->stop_early && run->verdict->completion == DONE &&
-           run->allowed_seen == outcomes_count(run->verdict->states);
+           (run->seen_forbidden || run->allowed_seen == outcomes_count(run->verdict->states));
 }
 
 enum run_end run_ended(const struct run *run, double start)
@@ -66,7 +66,7 @@ enum run_end run_ended(const struct run *run, double start)
         return RUN_INTERRUPTED;
     if (run->options->timeout > 0 && now() - start > run->options->timeout)
         return RUN_TIMEOUT;
-    return seen_all(run) ? RUN_SEEN_ALL : RUN_GOES_ON;
+    return seen_enough(run) ? RUN_EARLY : RUN_GOES_ON;
 }
 
 uint64_t run_random(uint64_t *random)

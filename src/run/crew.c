@@ -23,8 +23,8 @@
 enum {
     SPINS = 1000,
     SPINS_CROWDED = 10,
-    NAP = 50000,     /* nanoseconds */
-    GRACE = 20000000 /* for operations under way */
+    NAP = 50000,      /* nanoseconds */
+    GRACE = 100000000 /* for operations under way */
 };
 
 static void nap(void)

@@ -14,14 +14,14 @@ struct run_options {
     enum pinning pinning;
     double timeout;  /* seconds for each test; 0: none */
     double patience; /* see crew.h */
-    bool stop_early; /* when all allowed outcomes have been seen */
+    bool stop_early; /* when all allowed outcomes have been seen, or one that is not */
     const atomic_bool *stop;
 };
 
 enum run_end {
     RUN_GOES_ON,
     RUN_DONE,
-    RUN_SEEN_ALL,    /* stopped early, as asked for */
+    RUN_EARLY,       /* as asked for */
     RUN_TIMEOUT,     /* what was seen until then is there */
     RUN_INTERRUPTED, /* likewise */
     RUN_FAILED,      /* the job was lost: likewise, and `why` */

@@ -39,6 +39,7 @@ struct run {
     struct final final;
     uint64_t *row;
     size_t allowed_seen;
+    bool seen_forbidden;
     struct run_result *result;
 };
 

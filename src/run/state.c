@@ -172,8 +172,11 @@ static void count_instance(struct run *run, uint32_t i)
         run->row[c] = value_in(run, &run->columns[c], i);
     struct histogram *seen = run->result->seen;
     size_t number = histogram_add(seen, run->row, run->seed);
-    if (seen->counts[number] == 1 && outcomes_has(run->verdict->states, run->row))
-        run->allowed_seen++;
+    if (seen->counts[number] > 1)
+        return;
+    bool allowed = outcomes_has(run->verdict->states, run->row);
+    run->allowed_seen += allowed;
+    run->seen_forbidden |= !allowed;
 }
 
 void run_count(struct run *run)

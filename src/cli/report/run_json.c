@@ -65,7 +65,7 @@ static const char *end_word(enum run_end end)
 {
     static const char *const words[] = {[RUN_GOES_ON] = "",
                                         [RUN_DONE] = "done",
-                                        [RUN_SEEN_ALL] = "seen all",
+                                        [RUN_EARLY] = "early",
                                         [RUN_TIMEOUT] = "timeout",
                                         [RUN_INTERRUPTED] = "interrupted",
                                         [RUN_FAILED] = "failed",

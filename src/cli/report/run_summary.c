@@ -28,7 +28,7 @@ static void add(struct total *total, const struct run_line *line)
 {
     total->ran += line->ran;
     total->skipped += !line->ran;
-    total->unfinished += line->ran && line->end != RUN_DONE && line->end != RUN_SEEN_ALL;
+    total->unfinished += line->ran && line->end != RUN_DONE && line->end != RUN_EARLY;
     if (!line->ran)
         return;
     total->iterations += line->iterations;

@@ -107,8 +107,8 @@ static const char *end_words(const struct run_result *result)
     case RUN_GOES_ON:
     case RUN_DONE:
         return NULL;
-    case RUN_SEEN_ALL:
-        return "every allowed outcome was seen";
+    case RUN_EARLY:
+        return "nothing more to be seen";
     case RUN_TIMEOUT:
         return "time limit reached";
     case RUN_INTERRUPTED:

@@ -28,7 +28,7 @@ setup() {
 }
 
 @test "every option of every command is in its manual page" {
-    for command in check fmt fuzz launch bench info; do
+    for command in check fmt fuzz run launch bench info; do
         page=$(mandoc -Tascii "$SOURCE/man/remora-$command.1" | col -b)
         for option in $(remora $command --help | grep -oE -- '--[a-z-]+' | sort -u); do
             case $option in --help | --usage | --version) continue ;; esac

@@ -11,20 +11,53 @@
 enum { SERVER_SLOTS = 192 };
 
 /* Who closes the connection, or has nobody listen for it, has died; from who says nothing nothing is known. */
+enum { LAUNCHER_NAPS = 50, LAUNCHER_NAP = 1000000 };
+
+/* Who loses a connection may be the first to notice that a node has died; but if there is a launcher, it knows. */
+static void let_launcher_speak(struct rem_node *node)
+{
+    for (unsigned i = 0; i < LAUNCHER_NAPS && node_failure(node) == 0; i++)
+        nanosleep(&(struct timespec){0, LAUNCHER_NAP}, NULL);
+}
+
+/* The names for a connection that the other side has left are many; all others are here. */
+static int kind_of(long error)
+{
+    switch (-error) {
+    case FI_ENOMEM:
+        return REM_ENOMEM;
+    case FI_ETIMEDOUT:
+    case FI_EHOSTUNREACH:
+    case FI_ENETUNREACH:
+    case FI_EIO:
+        return REM_EUNREACHABLE;
+    case FI_EINVAL:
+    case FI_EACCES:
+    case FI_EPERM:
+    case FI_EOPNOTSUPP:
+    case FI_ENOSYS:
+    case FI_EMSGSIZE:
+    case FI_ETOOSMALL:
+    case FI_ETRUNC:
+    case FI_ENOKEY:
+    case FI_EADDRNOTAVAIL:
+    case FI_EADDRINUSE:
+    case FI_EMFILE:
+        return REM_ETRANSPORT;
+    default:
+        return REM_EDEAD;
+    }
+}
+
 void ofi_fail(struct rem_node *node, unsigned peer, const char *doing, long error)
 {
     char text[FAILURE_TEXT];
     const struct fi_info *info = node->link ? node->link->info : NULL;
     snprintf(text, sizeof text, "libfabric%s%s: %s, node %u: %s", info ? " " : "",
              info ? info->fabric_attr->prov_name : "", doing, peer, fi_strerror((int)-error));
-    bool gone = error == -FI_ENOTCONN || error == -FI_ECONNREFUSED || error == -FI_ECONNRESET ||
-                error == -FI_ECONNABORTED || error == -FI_ESHUTDOWN || error == -FI_ECANCELED;
-    bool silent =
-        error == -FI_ETIMEDOUT || error == -FI_EHOSTUNREACH || error == -FI_ENETUNREACH || error == -FI_EIO;
-    int code = error == -FI_ENOMEM ? REM_ENOMEM
-               : gone              ? REM_EDEAD
-               : silent            ? REM_EUNREACHABLE
-                                   : REM_ETRANSPORT;
+    int code = kind_of(error);
+    if (code == REM_EDEAD)
+        let_launcher_speak(node);
     job_fail(node, code, peer, text);
 }
 

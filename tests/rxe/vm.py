@@ -10,6 +10,7 @@ import argparse
 import os
 import pathlib
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -99,6 +100,7 @@ def start(accelerator, seconds, folder, version, log):
 def boot(arguments):
     log = pathlib.Path(arguments.log).resolve()
     log.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
     folder, version = kernel.kernel_folder()
     (log / "command").write_text(shlex.join([arguments.command, *arguments.arguments]) + "\n")
     process = start("kvm", KVM_BOOT_SECONDS, folder, version, log) if kvm_is_worth_a_try() else None
@@ -107,6 +109,8 @@ def boot(arguments):
         process.kill()
         process.wait()
     (log / "initial").unlink()
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    (log / "cost").write_text(f"{time.monotonic() - begin:.0f} s, of processor time {usage.ru_utime + usage.ru_stime:.0f} s\n")
     try:
         return int((log / "status").read_text())
     except (OSError, ValueError):

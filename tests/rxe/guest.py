@@ -129,7 +129,7 @@ def unreachable(guest):
 
 def corpus(guest, name="corpus", environment=(), folders=None, iterations=None):
     """The litmus tests through `remora run`: a folder of them is a case. No outcome may be seen that the model forbids."""
-    iterations = iterations or (1000 if guest.full else 20)
+    iterations = iterations or (2000 if guest.full else 100)
     for folder in folders or sorted(path.name for path in (SOURCE / "litmus").iterdir() if path.is_dir()):
         command = [guest.remora, "run", "-q", "--provider", "verbs", "-n", iterations, "--patience", "30", SOURCE / "litmus" / folder]
         guest.case(f"{name} {folder}", command, 1200, environment)

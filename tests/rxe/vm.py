@@ -22,7 +22,8 @@ import kernel
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROCESSORS = 2
-KVM_BOOT_SECONDS, BOOT_SECONDS = 15, 120  # a loaded machine can slow emulation tenfold
+# How long a boot may take, try by try. A busy host can slow emulation tenfold, and some boots on one never end.
+TRIES = [("kvm", 15), ("tcg,thread=multi", 60), ("tcg,thread=multi", 150)]
 UNABLE, NO_STATUS = 77, 125
 
 
@@ -46,7 +47,7 @@ def qemu_command(accelerator, folder, version, log):
         "-serial", f"file:{log}/console", "-chardev", "stdio,id=output,signal=off", "-serial", "chardev:output",
         "-device", "isa-debug-exit,iobase=0xf4,iosize=4", *shares,
         "-kernel", str(folder / "vmlinux"), "-initrd", str(log / "initial"), "-append",
-        f"console=ttyS0 quiet panic=-1 no_timer_check mitigations=off remora.log={log} remora.kernel={folder}"]
+        f"console=ttyS0 earlyprintk=ttyS0 panic=-1 no_timer_check mitigations=off remora.log={log} remora.kernel={folder}"]
 
 
 def pin_processors(pid):
@@ -94,6 +95,7 @@ def start(accelerator, seconds, folder, version, log):
             break
     process.kill()
     process.wait()
+    (log / "console").replace(log / "console-of-a-failed-boot")
     return None
 
 
@@ -103,8 +105,9 @@ def boot(arguments):
     begin = time.monotonic()
     folder, version = kernel.kernel_folder()
     (log / "command").write_text(shlex.join([arguments.command, *arguments.arguments]) + "\n")
-    process = start("kvm", KVM_BOOT_SECONDS, folder, version, log) if kvm_is_worth_a_try() else None
-    process = process or start("tcg,thread=multi", BOOT_SECONDS, folder, version, log)
+    process = None
+    for accelerator, seconds in TRIES if kvm_is_worth_a_try() else TRIES[1:]:
+        process = process or start(accelerator, seconds, folder, version, log)
     if process and not ends_within(process, arguments.seconds):
         process.kill()
         process.wait()

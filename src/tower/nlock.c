@@ -3,10 +3,13 @@
  *   acquire: rfaa(t, next, 1, d); get(s, serving, d); wait(d); until s == t: get(s, serving, d); wait(d)
  *   release: rfence(home); put(serving, t + 1)
  *
- * It differs from the specification's text in two things. The first read of `serving` is posted together with
+ * It differs from the specification's text in three things. The first read of `serving` is posted together with
  * the rfaa, and both are waited for at once: aNAR is before a later aNRR of the same queue pair, so the value
- * is as fresh as it must be, and an uncontended acquire takes one round trip. And the value of the release is
- * inline data, so there is no word that the put may still have to read. */
+ * is as fresh as it must be, and an uncontended acquire takes one round trip. The value of the release is
+ * inline data, so there is no word that the put may still have to read. And a thread that draws the very ticket that its own last release
+ * has served need not read `serving`: no ticket has been drawn in between, so nobody else can have entered, and
+ * the put of that release has landed, since the rfaa's aNAR is after its aNRW. A thread that found the lock so the last time
+ * expects it again, and draws first; it reads `serving` after the draw if it was wrong. */
 #include "tower/nlock.h"
 #include "job/node.h"
 
@@ -50,6 +53,22 @@ static inline int draw(rem_thread *thread, const struct rem_ticket_lock *lock, s
     return error;
 }
 
+/* rfaa(t, next, 1, d); wait(d); and if others have drawn since: get(s, serving, d); wait(d) */
+static inline int enter_alone(rem_thread *thread, const struct rem_ticket_lock *lock,
+                              struct rem_ticket *place, uint64_t *ticket)
+{
+    struct fabric_op op;
+    op_rfaa(&op, FABRIC_PRIVATE | FABRIC_KNOWN, &place->ticket, lock->home, next_of(lock), 1);
+    int error = thread_run(thread, &op, 1, 1, WORK_LOCK);
+    *ticket = load_private(thread, &place->ticket);
+    if (__builtin_expect(error || *ticket == place->served, 1))
+        return error;
+    place->shared = 1;
+    op_get_serving(&op, lock, place);
+    error = thread_run(thread, &op, 1, 1, WORK_LOCK);
+    return error ? error : queue(thread, lock, place, *ticket, NO_DEADLINE);
+}
+
 int nlock_enter(rem_thread *thread, const struct rem_ticket_lock *lock, struct rem_ticket *place,
                 uint64_t *ticket)
 {
@@ -87,8 +106,14 @@ int rem_nlock_acquire(rem_thread *thread, rem_nlock *lock)
     struct rem_ticket *place;
     uint64_t ticket;
     int error = check_free(thread, lock, &place);
-    if (!error)
+    if (error)
+        return error;
+    if (!place->shared) {
+        error = enter_alone(thread, &lock->tickets, place, &ticket);
+    } else {
         error = nlock_enter(thread, &lock->tickets, place, &ticket);
+        place->shared = ticket != place->served;
+    }
     return error ? error : ticket_hold(thread, place, ticket);
 }
 
@@ -139,7 +164,8 @@ int rem_nlock_release(rem_thread *thread, rem_nlock *lock)
         error = ticket_check_held(thread, &lock->tickets, &place);
     if (error)
         return error;
-    nlock_leave(thread, &lock->tickets, ticket_let_go(thread, place));
+    place->served = ticket_let_go(thread, place);
+    nlock_leave(thread, &lock->tickets, place->served);
     return 0;
 }
 

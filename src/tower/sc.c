@@ -50,11 +50,11 @@ static int run(rem_thread *thread, const rem_sc *array, size_t index, const stru
                                    .key = (uint64_t)((char *)cell - array->node->home)};
     uint64_t ticket;
     int error = nlock_enter(thread, &lock, place_of(thread), &ticket);
-    if (error)
+    if (__builtin_expect(error, 0))
         return error;
     error = thread_post(thread, op, 1, 1, WORK_VALUE);
     nlock_leave(thread, &lock, ticket + 1);
-    if (error || !result)
+    if (!result || __builtin_expect(error, 0))
         return error;
     error = thread_wait(thread, WORK_VALUE);
     *result = load_private(thread, &place_of(thread)->mark);

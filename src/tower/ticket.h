@@ -24,7 +24,10 @@ struct rem_ticket {
     uint64_t serving;
     uint64_t mark;
     uint64_t held; /* 1 + the ticket that holds the lock, or 0; by CPU only */
-    uint64_t rest[4];
+    /* Of a node lock, by CPU only: the ticket that the last release of this place served, at first 0, which is served at once;
+     * and whether others have drawn tickets between this place's. */
+    uint64_t served, shared;
+    uint64_t rest[2];
 };
 
 enum { TICKET_NEXT = 0, TICKET_SERVING = 1, TICKET_RECORD = 8 };

@@ -26,7 +26,7 @@ static uint64_t serving(rem_thread *thread, const rem_wlock *lock)
     return greatest;
 }
 
-static int draw(rem_thread *thread, const struct rem_ticket_lock *tickets, struct rem_ticket *place,
+static inline int draw(rem_thread *thread, const struct rem_ticket_lock *tickets, struct rem_ticket *place,
                 uint64_t *ticket)
 {
     struct fabric_op op;

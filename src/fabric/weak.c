@@ -232,10 +232,11 @@ static unsigned poll(struct fabric_thread *thread, unsigned node, unsigned most)
     weak_enter(thread);
     thread->towards = node;
     weak_wait(thread, WEAK_COMPLETION);
+    if (queue->ready == 0 && WEAK_MUTANT_ANY)
+        queue->ready +=
+            WEAK_MUTANT(M_POLL_NEVER_BLOCKS) || (WEAK_MUTANT(M_POLL_PASSES_LW) && weak_queue_overlook(queue));
     unsigned taken = queue->ready < most ? queue->ready : most;
     queue->ready -= taken;
-    if (taken == 0 && queue->outstanding && most)
-        taken = WEAK_MUTANT_POLL(queue);
     queue->outstanding -= taken;
     weak_leave(thread);
     return taken;
@@ -277,7 +278,10 @@ static uint64_t locked(struct fabric_thread *thread, enum fabric_access access, 
                        uint64_t expected, uint64_t value)
 {
     uint64_t old = expected;
-    weak_wait(thread, WEAK_DRAINED);
+    bool passes = access == FABRIC_CAS   ? WEAK_MUTANT(M_CAS_PASSES)
+                  : access == FABRIC_FAA ? WEAK_MUTANT(M_FAA_PASSES)
+                                         : WEAK_MUTANT(M_XCHG_PASSES);
+    weak_wait(thread, passes ? WEAK_TURN : WEAK_DRAINED);
     if (access == FABRIC_CAS)
         __atomic_compare_exchange_n(word, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     else if (access == FABRIC_FAA)
@@ -322,7 +326,7 @@ static uint64_t access_memory(struct fabric_thread *thread, enum fabric_access a
 static void drain(struct fabric_thread *thread)
 {
     weak_enter(thread);
-    weak_wait(thread, WEAK_DRAINED);
+    weak_wait(thread, WEAK_MUTANT(M_MFENCE_PASSES) ? WEAK_TURN : WEAK_DRAINED);
     weak_leave(thread);
 }
 

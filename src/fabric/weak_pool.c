@@ -74,9 +74,10 @@ bool weak_need_is_met(const struct fabric_thread *thread)
     const struct weak_queue *queue = &thread->queues[thread->towards];
     switch (thread->need) {
     case WEAK_DRAINED:
-        return thread->buffer.count == 0 || WEAK_MUTANT(M_MFENCE_PASSES);
+        return thread->buffer.count == 0;
     case WEAK_COMPLETION:
-        return queue->ready > 0 || queue->outstanding == 0 || WEAK_MUTANT(M_POLL_NEVER_BLOCKS);
+        return queue->ready > 0 || queue->outstanding == 0 || WEAK_MUTANT(M_POLL_NEVER_BLOCKS) ||
+               (WEAK_MUTANT(M_POLL_PASSES_LW) && queue->local.count && weak_at(&queue->local, 0)->behind);
     case WEAK_ROOM:
         return thread->buffer.count + thread->room <= WEAK_RING;
     case WEAK_TURN:
@@ -143,8 +144,21 @@ static uint64_t weigh(struct weak_pool *pool, bool silent_only)
 
 /* --- steps --- */
 
+/* Faulty machines only: an entry overtakes a store. */
+static void overtake(struct fabric_thread *thread, bool store)
+{
+    struct weak_entry *first = weak_at(&thread->buffer, 0), *second = weak_at(&thread->buffer, 1),
+                      entry = *first;
+    if (thread->buffer.count < 2 || first->kind != WEAK_STORE || (second->kind == WEAK_STORE) != store)
+        return;
+    *first = *second;
+    *second = entry;
+}
+
 void weak_issue(struct fabric_thread *thread)
 {
+    if (WEAK_MUTANT(M_FLUSH_NIC_FIRST))
+        overtake(thread, false);
     while (thread->buffer.count) {
         const struct weak_entry *entry = weak_at(&thread->buffer, 0);
         if (entry->kind == WEAK_STORE)
@@ -161,6 +175,8 @@ void weak_issue(struct fabric_thread *thread)
 
 void weak_flush(struct fabric_thread *thread)
 {
+    if (WEAK_MUTANT(M_FLUSH_NOT_OLDEST))
+        overtake(thread, true);
     struct weak_entry entry = *weak_at(&thread->buffer, 0);
     if (entry.kind == WEAK_STORE) {
         weak_pop(&thread->buffer);

@@ -26,7 +26,7 @@ static inline unsigned stops(unsigned kind)
         [WEAK_ACK] = STOPS_ANY,     [WEAK_GET] = STOPS_OTHERS,      [WEAK_RCAS] = STOPS_OTHERS,
         [WEAK_RFAA] = STOPS_OTHERS, [WEAK_AW] = STOPS_OTHERS,       [WEAK_LW] = STOPS_ANY,
         [WEAK_FENCE] = STOPS_ANY};
-    return (usual[kind] & ~WEAK_MUTANT_DROPS(kind)) | WEAK_MUTANT_ADDS(kind);
+    return usual[kind] & ~WEAK_MUTANT_DROPS(kind);
 }
 
 /* Nothing behind entries of these kinds can move. */
@@ -96,6 +96,18 @@ static void add(struct weak_queue *queue, enum weak_class class, unsigned at)
     queue->steps[queue->n_steps++] = (struct weak_step){(uint8_t) class, (uint8_t)at};
 }
 
+static bool ignores_wbr(const struct weak_entry *entry)
+{
+    return entry->kind == WEAK_RFAA ? WEAK_MUTANT(M11_IGNORES_WBR)
+                                    : WEAK_MUTANT(M9_IGNORES_WBR) || WEAK_MUTANT(M10_IGNORES_WBR);
+}
+
+static bool ignores_atomic(const struct weak_entry *entry)
+{
+    return entry->kind == WEAK_RFAA ? WEAK_MUTANT(M11_IGNORES_ATOMIC)
+                                    : WEAK_MUTANT(M9_IGNORES_ATOMIC) || WEAK_MUTANT(M10_IGNORES_ATOMIC);
+}
+
 /* The guards, but for those that ask for the head of a buffer. */
 static bool may(const struct weak_queue *queue, const struct weak_entry *entry, unsigned older)
 {
@@ -113,8 +125,8 @@ static bool may(const struct weak_queue *queue, const struct weak_entry *entry, 
         return remote_empty || WEAK_MUTANT(M6_IGNORES_WBR);
     case WEAK_RCAS:
     case WEAK_RFAA:
-        return (remote_empty || WEAK_MUTANT(M11_IGNORES_WBR)) &&
-               (!__atomic_load_n(queue->busy, __ATOMIC_SEQ_CST) || WEAK_MUTANT(M11_IGNORES_ATOMIC));
+        return (remote_empty || ignores_wbr(entry)) &&
+               (!__atomic_load_n(queue->busy, __ATOMIC_SEQ_CST) || ignores_atomic(entry));
     case WEAK_LW:
         return queue->local.count < WEAK_RING;
     default:
@@ -140,7 +152,8 @@ void weak_queue_look(struct weak_queue *queue)
         older |= KIND(entry->kind);
     }
     if (queue->remote.count)
-        add(queue, WEAK_LAND, WEAK_MUTANT(M4_NOT_OLDEST) ? queue->remote.count - 1 : 0);
+        add(queue, WEAK_LAND,
+            WEAK_MUTANT(M4_NOT_OLDEST) || WEAK_MUTANT(M13_NOT_OLDEST) ? queue->remote.count - 1 : 0);
     if (queue->local.count)
         add(queue, WEAK_ARRIVE, WEAK_MUTANT(M8_NOT_OLDEST) ? queue->local.count - 1 : 0);
 }
@@ -215,7 +228,7 @@ static void read_atomic(struct weak_queue *queue, struct weak_entry *entry, stru
 {
     uint64_t expected = entry->result.word;
     bool adds = entry->kind == WEAK_RFAA;
-    if (__atomic_exchange_n(queue->busy, 1, __ATOMIC_SEQ_CST) && !WEAK_MUTANT(M11_IGNORES_ATOMIC))
+    if (__atomic_exchange_n(queue->busy, 1, __ATOMIC_SEQ_CST) && !ignores_atomic(entry))
         return; /* another process was faster, so this has not happened */
     read_remote(entry, effect);
     if (entry->lost || (!adds && entry->result.word != expected && !WEAK_MUTANT(M10_ALWAYS))) {
@@ -294,6 +307,15 @@ struct weak_effect weak_queue_step(struct weak_queue *queue, struct weak_step st
     }
     weak_queue_settle(queue);
     return effect;
+}
+
+bool weak_queue_overlook(struct weak_queue *queue)
+{
+    struct weak_entry *entry = weak_at(&queue->local, 0);
+    if (queue->local.count == 0 || entry->behind == 0)
+        return false;
+    entry->behind--;
+    return true;
 }
 
 bool weak_queue_set_up(struct weak_queue *queue)

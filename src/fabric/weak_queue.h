@@ -127,6 +127,9 @@ struct weak_effect {
 };
 struct weak_effect weak_queue_step(struct weak_queue *queue, struct weak_step step);
 
+/* Faulty machines only: takes a completion although a local write before it has not landed. */
+bool weak_queue_overlook(struct weak_queue *queue);
+
 /* After an entry has been appended to the pipe. */
 void weak_queue_settle(struct weak_queue *queue);
 
@@ -141,8 +144,6 @@ bool weak_write(void *to, union weak_value value, uint32_t size);
 #define WEAK_MUTANT(name) 0
 #define WEAK_MUTANT_ANY 0
 #define WEAK_MUTANT_DROPS(kind) 0u
-#define WEAK_MUTANT_ADDS(kind) 0u
-#define WEAK_MUTANT_POLL(queue) ((void)(queue), 0u)
 #endif
 
 #endif

@@ -98,8 +98,10 @@ static void wait_together(struct fabric_thread *thread, enum weak_need need)
     struct weak_pool *pool = thread->pool;
     park(thread, need);
     struct fabric_thread *next = weak_pool_choose(pool);
-    if (!next)
-        next = thread; /* its need will never be met */
+    if (!next) { /* its need will never be met: a fault of the program that polls, or of these rules */
+        next = thread;
+        pool->idle++;
+    }
     next->parked = false;
     pool->holder = next;
     if (pool->hand_over) {

@@ -1,12 +1,11 @@
 /* Litmus tests on the weak provider: what it does against what the checker allows. Every test is played many times, each time
  * from another seed; an outcome outside of the allowed set is an error, and the share of the allowed outcomes that were seen
- * is to be high enough.
+ * is to be high enough. Compiled with WEAK_MUTANTS: breaks one rule of the provider at a time, and some test must see that.
  *
- * usage: weak_corpus [-n ITERATIONS] [-s SHARE] [-v] [--broken] TEST…
+ * usage: weak_corpus [-n ITERATIONS] [-s SHARE] [-v] TEST…
  *   -n  iterations of each test
- *   -s  percent of all outcomes, those of one test after those of the other, that must be seen
- *   -v  a line for each test
- *   --broken  (builds with mutants) succeeds if and only if a forbidden outcome or a stuck run is seen */
+ *   -s  percent of all tests' outcomes together that must be seen
+ *   -v  a line for each test, or rule */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "fabric/weak.h"
@@ -21,7 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_THREADS = 16, MOST_REGS = 256, MOST_STATES = 200000, STACK = 64 << 10 };
+#ifdef WEAK_MUTANTS
+#include "fabric/weak_mutants.h"
+#endif
+
+enum { MOST_THREADS = 16, MOST_REGS = 256, MOST_COLUMNS = 256, MOST_STATES = 200000, STACK = 64 << 10 };
 
 #define TRY(call)                                                                                            \
     do {                                                                                                     \
@@ -225,13 +228,15 @@ static void tear_down(struct play *play)
     weak_runner_free(play->runner);
 }
 
-/* The tests' completions are not polled to the last. */
+/* The tests' completions are not polled to the last. All are there, but where a rule is broken. */
 static void forget_completions(struct player *p)
 {
     struct rem_thread_state *state = p->thread.state;
-    for (unsigned n = 0; n < p->play->program->n_nodes; n++)
-        while (p->outstanding[n])
-            p->outstanding[n] -= state->fabric->poll(state->link, n, p->outstanding[n]);
+    for (unsigned n = 0; n < p->play->program->n_nodes; n++) {
+        while (p->outstanding[n] && state->fabric->poll(state->link, n, 1))
+            p->outstanding[n]--;
+        p->outstanding[n] = 0;
+    }
 }
 
 enum end { ENDED, STUCK, DROPPED };
@@ -261,81 +266,104 @@ static void observe(const struct play *play, const struct compiled *compiled, ui
     }
 }
 
+/* --- tests --- */
+
+struct test {
+    const char *file;
+    struct arena *arena;
+    struct compiled compiled;
+    struct result allowed;
+    bool known;        /* else the test is too large */
+    struct play *play; /* null: not set up */
+};
+
 struct tally {
-    uint64_t iterations, stuck, forbidden, forbidden_seed;
+    uint64_t iterations, stuck, forbidden, seed;
     size_t allowed, seen;
-    bool stuck_allowed;
     double seconds;
 };
 
-static void play_test(const struct compiled *compiled, const struct result *result, uint64_t iterations,
-                      struct tally *tally)
+static void leave(struct test *test)
 {
-    static struct play play;
-    struct outcomes *seen = outcomes_new(compiled->n_observables);
-    uint64_t row[256];
-    set_up(&play, compiled->program);
-    double start = now();
-    for (uint64_t i = 0; i < iterations && !tally->forbidden; i++) {
-        uint64_t seed = weak_run_seed(play.runner, i);
-        enum end end = play_once(&play, seed);
-        tally->iterations++;
-        tally->stuck += end == STUCK;
-        if (end != ENDED)
-            continue;
-        observe(&play, compiled, row);
-        if (outcomes_has(result->states, row)) {
-            outcomes_add(seen, row);
-        } else {
-            tally->forbidden++;
-            tally->forbidden_seed = seed;
-        }
-    }
-    tally->seconds = now() - start;
-    tally->seen = outcomes_count(seen);
-    outcomes_free(seen);
-    tear_down(&play);
+    if (!test->play)
+        return;
+    tear_down(test->play);
+    free(test->play);
+    test->play = NULL;
 }
 
-static bool fits(const struct program *program, unsigned n_observables)
+/* Until something is seen that may not be. */
+static struct tally play_test(struct test *test, uint64_t iterations)
 {
+    struct play *play = test->play;
+    struct tally tally = {.allowed = outcomes_count(test->allowed.states)};
+    struct outcomes *seen = outcomes_new(test->compiled.n_observables);
+    uint64_t row[MOST_COLUMNS];
+    if (!play) {
+        play = test->play = calloc(1, sizeof *play);
+        set_up(play, test->compiled.program);
+    }
+    double start = now();
+    for (uint64_t i = 0; i < iterations && !tally.forbidden; i++) {
+        tally.seed = weak_run_seed(play->runner, i);
+        enum end end = play_once(play, tally.seed);
+        tally.iterations++;
+        tally.stuck += end == STUCK;
+        tally.forbidden += end == STUCK && test->allowed.stuck == 0;
+        if (end != ENDED)
+            continue;
+        observe(play, &test->compiled, row);
+        if (outcomes_has(test->allowed.states, row))
+            outcomes_add(seen, row);
+        else
+            tally.forbidden++;
+    }
+    tally.seconds = now() - start;
+    tally.seen = outcomes_count(seen);
+    outcomes_free(seen);
+    if (tally.forbidden)
+        test->play = NULL; /* as it is, it may never come to an end */
+    return tally;
+}
+
+static bool fits(const struct compiled *compiled)
+{
+    const struct program *program = compiled->program;
+    if (!program || program->n_threads > MOST_THREADS || compiled->n_observables > MOST_COLUMNS)
+        return false;
     for (unsigned t = 0; t < program->n_threads; t++)
         if (program->n_regs[t] > MOST_REGS)
             return false;
-    return program->n_threads <= MOST_THREADS && n_observables <= 256;
+    return true;
 }
 
-/* False if the test is too large to know what is allowed. */
-static bool run_test(const char *file, uint64_t iterations, struct tally *tally)
+static void read_test(struct test *test, const char *file)
 {
-    struct arena *arena = arena_new();
-    struct lm_parse parse = lm_parse_file(arena, file);
-    bool known = false;
-    *tally = (struct tally){0};
-    struct compiled compiled = {0};
+    *test = (struct test){.file = file, .arena = arena_new()};
+    struct lm_parse parse = lm_parse_file(test->arena, file);
     if (parse.test)
-        compiled = compile_test(arena, parse.test, LEVEL_TSO, false);
-    if (compiled.program && fits(compiled.program, compiled.n_observables)) {
-        struct query query = {compiled.program,
-                              compiled.observables,
-                              compiled.n_observables,
-                              {.max_states = MOST_STATES, .jobs = 1}};
-        struct result result = explore_operational(&query, &(struct operational_options){0});
-        known = result.completion == DONE;
-        tally->allowed = outcomes_count(result.states);
-        tally->stuck_allowed = result.stuck > 0;
-        if (known)
-            play_test(&compiled, &result, iterations, tally);
-        outcomes_free(result.states);
-    }
-    arena_free(arena);
-    return known;
+        test->compiled = compile_test(test->arena, parse.test, LEVEL_TSO, false);
+    if (!fits(&test->compiled))
+        return;
+    struct query query = {test->compiled.program,
+                          test->compiled.observables,
+                          test->compiled.n_observables,
+                          {.max_states = MOST_STATES, .jobs = 1}};
+    test->allowed = explore_operational(&query, &(struct operational_options){0});
+    test->known = test->allowed.completion == DONE;
+}
+
+static void forget_test(struct test *test)
+{
+    leave(test);
+    outcomes_free(test->allowed.states);
+    arena_free(test->arena);
 }
 
 struct arguments {
     uint64_t iterations;
     double share;
-    bool verbose, broken;
+    bool verbose;
     char **files;
 };
 
@@ -347,47 +375,132 @@ static struct arguments read_arguments(char **argv)
             a.iterations = strtoull(*++a.files, NULL, 10);
         else if (strcmp(*a.files, "-s") == 0)
             a.share = strtod(*++a.files, NULL);
-        else if (strcmp(*a.files, "-v") == 0)
-            a.verbose = true;
         else
-            a.broken = true;
+            a.verbose = true;
     }
     return a;
 }
 
-static bool tell(const char *file, const struct arguments *a, const struct tally *t)
+#ifdef WEAK_MUTANTS
+/* Faults that let too much happen in the provider: those that drop something from the table, and these. */
+static bool is_of_weak(enum weak_mutant mutant)
 {
-    bool bad = t->forbidden || (t->stuck && !t->stuck_allowed);
-    if (bad && !a->broken)
-        printf("%s: %s with REMORA_WEAK=seed=%llu\n", file, t->forbidden ? "FORBIDDEN" : "STUCK",
-               (unsigned long long)t->forbidden_seed);
-    if (a->verbose)
-        printf("%s: %zu of %zu outcomes, %llu stuck, %.0f iterations/s\n", file, t->seen, t->allowed,
-               (unsigned long long)t->stuck, (double)t->iterations / t->seconds);
-    return bad;
+    switch (mutant) {
+    case M2_IGNORES_WBL:
+    case M4_NOT_OLDEST:
+    case M6_IGNORES_WBR:
+    case M8_NOT_OLDEST:
+    case M9_IGNORES_WBR:
+    case M9_IGNORES_ATOMIC:
+    case M10_IGNORES_WBR:
+    case M10_IGNORES_ATOMIC:
+    case M10_ALWAYS:
+    case M11_IGNORES_WBR:
+    case M11_IGNORES_ATOMIC:
+    case M13_NOT_OLDEST:
+    case M13_FREES_EARLY:
+    case M_LOAD_NOT_FORWARDED:
+    case M_MFENCE_PASSES:
+    case M_CAS_PASSES:
+    case M_FAA_PASSES:
+    case M_XCHG_PASSES:
+    case M_POLL_PASSES_LW:
+    case M_POLL_NEVER_BLOCKS:
+    case M_FLUSH_NOT_OLDEST:
+    case M_FLUSH_NIC_FIRST:
+        return true;
+    default:
+        return weak_mutant_rows[mutant].dropped != 0;
+    }
 }
+
+/* The corpus names a test of rule 6 "r06-…". */
+static bool is_about(const struct test *test, unsigned rule)
+{
+    char start[8];
+    const char *name = strrchr(test->file, '/');
+    snprintf(start, sizeof start, "r%02u-", rule);
+    return strncmp(name ? name + 1 : test->file, start, 4) == 0;
+}
+
+static const struct test *notices(struct test *tests, unsigned n, const struct arguments *a, unsigned rule)
+{
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (unsigned i = 0; i < n; i++)
+            if (tests[i].known && is_about(&tests[i], rule) == (pass == 0) &&
+                play_test(&tests[i], a->iterations).forbidden)
+                return &tests[i];
+    return NULL;
+}
+
+static int run_all(const struct arguments *a)
+{
+    unsigned n = 0, missed = 0, broken = 0;
+    while (a->files[n])
+        n++;
+    struct test *tests = calloc(n, sizeof *tests);
+    for (unsigned i = 0; i < n; i++)
+        read_test(&tests[i], a->files[i]);
+    for (unsigned m = NO_WEAK_MUTANT; m < WEAK_MUTANT_COUNT; m++) {
+        if (m != NO_WEAK_MUTANT && !is_of_weak((enum weak_mutant)m))
+            continue;
+        weak_mutant_choose((enum weak_mutant)m);
+        const struct test *by = notices(tests, n, a, weak_mutant_rows[m].rule);
+        bool right = (by == NULL) == (m == NO_WEAK_MUTANT);
+        broken += m != NO_WEAK_MUTANT;
+        missed += !right;
+        if (a->verbose || !right)
+            printf("%s: %s\n", weak_mutant_rows[m].name, by ? by->file : "nothing notices");
+    }
+    printf("%u faults, %u missed\n", broken, missed);
+    for (unsigned i = 0; i < n; i++)
+        forget_test(&tests[i]);
+    free(tests);
+    return missed > 0;
+}
+#else
+static void tell(const struct test *test, const struct arguments *a, const struct tally *t)
+{
+    if (t->forbidden)
+        printf("%s: FORBIDDEN, or stuck, with REMORA_WEAK=seed=%llu\n", test->file,
+               (unsigned long long)t->seed);
+    if (a->verbose)
+        printf("%s: %zu of %zu outcomes, %llu stuck, %.0f iterations/s\n", test->file, t->seen, t->allowed,
+               (unsigned long long)t->stuck, (double)t->iterations / t->seconds);
+}
+
+static int run_all(const struct arguments *a)
+{
+    struct tally all = {0};
+    unsigned tests = 0, skipped = 0;
+    for (char **file = a->files; *file; file++) {
+        struct test test;
+        read_test(&test, *file);
+        skipped += !test.known;
+        if (test.known) {
+            struct tally one = play_test(&test, a->iterations);
+            tell(&test, a, &one);
+            tests++;
+            all.forbidden += one.forbidden;
+            all.allowed += one.allowed;
+            all.seen += one.seen;
+            all.iterations += one.iterations;
+            all.seconds += one.seconds;
+        }
+        forget_test(&test);
+    }
+    double share = all.allowed ? 100.0 * (double)all.seen / (double)all.allowed : 0;
+    printf(
+        "%u tests, %u too large; %zu of %zu allowed outcomes seen (%.2f %%); %.0f iterations/s; %llu bad\n",
+        tests, skipped, all.seen, all.allowed, share, (double)all.iterations / all.seconds,
+        (unsigned long long)all.forbidden);
+    return all.forbidden > 0 || share < a->share || tests == 0;
+}
+#endif
 
 int main(int argc, char **argv)
 {
     (void)argc;
     struct arguments a = read_arguments(argv);
-    struct tally all = {0};
-    unsigned tests = 0, skipped = 0, bad = 0;
-    for (char **file = a.files; *file && !(a.broken && bad); file++) {
-        struct tally one;
-        if (!run_test(*file, a.iterations, &one)) {
-            skipped++;
-            continue;
-        }
-        tests++;
-        bad += tell(*file, &a, &one);
-        all.allowed += one.allowed;
-        all.seen += one.seen;
-        all.iterations += one.iterations;
-        all.seconds += one.seconds;
-    }
-    double share = all.allowed ? 100.0 * (double)all.seen / (double)all.allowed : 0;
-    printf("%u tests, %u too large; %zu of %zu allowed outcomes seen (%.2f %%); %.0f iterations/s; %u bad\n",
-           tests, skipped, all.seen, all.allowed, share, (double)all.iterations / all.seconds, bad);
-    return a.broken ? bad == 0 : bad > 0 || share < a.share || tests == 0;
+    return run_all(&a);
 }

@@ -100,12 +100,14 @@ struct writer {
 
 static void write_chance(struct writer *to, const char *name, const struct weak_chance *chance)
 {
-    char *at = (size_t)to->length < to->size ? to->text + to->length : NULL;
-    size_t room = at ? to->size - (size_t)to->length : 0;
+    char *at = (size_t)to->length < to->size ? to->text + to->length : NULL, number[40];
+    snprintf(number, sizeof number, "%.12g", chance->probability);
+    if (!strpbrk(number, ".e")) /* a whole number would be a count */
+        strcat(number, ".0");
     if (chance->count)
-        to->length += snprintf(at, room, ",%s=%llu", name, (unsigned long long)chance->count);
-    else if (chance->probability > 0)
-        to->length += snprintf(at, room, ",%s=%#.17g", name, chance->probability);
+        snprintf(number, sizeof number, "%llu", (unsigned long long)chance->count);
+    if (is_ever(chance))
+        to->length += snprintf(at, at ? to->size - (size_t)to->length : 0, ",%s=%s", name, number);
 }
 
 static void write_unsigned(struct writer *to, const char *name, unsigned number, unsigned usual)

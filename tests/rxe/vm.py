@@ -25,6 +25,9 @@ PROCESSORS = 2
 # How long a boot may take, try by try. A busy host can slow emulation tenfold, and some boots on one never end.
 TRIES = [("kvm", 15), ("tcg,thread=multi", 60), ("tcg,thread=multi", 150)]
 UNABLE, NO_STATUS = 77, 125
+# Without these two the kernel copies whole words. With them its memcpy, by which Soft-RoCE reads and writes memory, is one rep movsb,
+# which the emulation executes byte by byte: then others see a word of 8 aligned bytes half old, half new.
+CPU = "max,-erms,-fsrm"
 
 
 def kvm_is_worth_a_try():
@@ -42,7 +45,7 @@ def qemu_command(accelerator, folder, version, log):
     for tag, path, options in [("root", "/", ",readonly=on"), ("log", log, "")]:
         shares += ["-virtfs", f"local,path={path},mount_tag={tag},security_model=none,multidevs=remap{options}"]
     return [
-        qemu, "-M", "pc", "-accel", accelerator, "-cpu", "max", "-smp", str(PROCESSORS), "-m", "1024",
+        qemu, "-M", "pc", "-accel", accelerator, "-cpu", CPU, "-smp", str(PROCESSORS), "-m", "1024",
         "-name", "remora-rxe,debug-threads=on", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-serial", f"file:{log}/console", "-chardev", "stdio,id=output,signal=off", "-serial", "chardev:output",
         "-device", "isa-debug-exit,iobase=0xf4,iosize=4", *shares,

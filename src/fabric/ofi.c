@@ -21,13 +21,13 @@ static unsigned take(struct fabric_thread *thread, unsigned node, unsigned most)
 {
     struct ofi_queue *queue = thread->queue[node];
     unsigned count = most;
-    hold_lock(thread);
+    thread_lock(thread);
     if (hold_release(thread) && queue && look_once(thread, queue)) {
         uint64_t there = queue->landed - queue->taken;
         count = there < most ? (unsigned)there : most;
         queue->taken += count;
     }
-    hold_unlock(thread);
+    thread_unlock(thread);
     return count;
 }
 
@@ -68,9 +68,9 @@ static void wait_near(struct fabric_thread *thread, struct idle *idle)
 
 static void wait_step(struct fabric_thread *thread, struct idle *idle, uint64_t distance)
 {
-    hold_lock(thread);
+    thread_lock(thread);
     hold_release(thread);
-    hold_unlock(thread);
+    thread_unlock(thread);
     if (thread->looked_far)
         wait_far(idle, distance);
     else

@@ -110,7 +110,7 @@ struct fabric_node {
     unsigned threads; /* the most that may be attached here */
     struct ofi_port port;
     struct ofi_server *server;
-    struct ofi_sender *sender; /* null: nothing has been held back yet */
+    struct ofi_deputy *deputy;
     struct ofi_card card[REM_MAX_NODES];
     pthread_mutex_t mutex;
     unsigned char taken[REM_MAX_THREADS + NODE_INNER_THREADS];
@@ -203,12 +203,16 @@ struct fabric_thread {
     unsigned index;
     unsigned replies;                 /* messages that have not been answered */
     struct ofi_wait polls;            /* since something came */
-    atomic_bool locked;               /* ofi_hold.c */
+    atomic_bool locked;               /* ofi_deputy.c */
+    atomic_uint calls;                /* of the thread itself, counted for the deputy */
+    atomic_uint unlanded;             /* operations */
+    unsigned calls_seen;              /* the deputy's */
     _Atomic(struct ofi_queue *) held; /* whose message is held back */
     struct ofi_queue *put;            /* the last post was of puts, towards this one */
     bool looked_far;                  /* has posted since the last wait */
     const unsigned *failed;
-    uint64_t drain;
+    uint64_t drain; /* words for locked instructions: the thread's own, and of who lands results */
+    atomic_uint landing;
     struct ofi_port port;
     struct ofi_queue *queue[REM_MAX_NODES];
 };
@@ -240,15 +244,23 @@ int thread_post_chain(struct fabric_thread *thread, const struct fabric_op *ops,
 
 /* ---- Holding back (ofi_hold.c) ---- */
 
-void hold_lock(struct fabric_thread *thread);
-void hold_unlock(struct fabric_thread *thread);
-
-/* With the lock held. before: a post towards the queue begins. after: it was of puts only, which are sent or held. release:
- * the thread does something else. False: the job has failed. */
+/* With the thread locked. before: a post towards the queue begins. after: it was of puts only, which are sent or held.
+ * release: the thread does something else. False: the job has failed. expire: the thread has done nothing for a while. */
 bool hold_before(struct fabric_thread *thread, struct ofi_queue *queue);
 bool hold_after(struct fabric_thread *thread, struct ofi_queue *queue);
 bool hold_release(struct fabric_thread *thread);
+void hold_expire(struct fabric_thread *thread);
 
-void sender_stop(struct fabric_node *link);
+/* ---- The deputy (ofi_deputy.c) ---- */
+
+/* A call of the thread's own begins and ends. */
+void thread_lock(struct fabric_thread *thread);
+void thread_unlock(struct fabric_thread *thread);
+
+int deputy_start(struct fabric_node *link);
+void deputy_stop(struct fabric_node *link);
+
+/* There is something that may need it. */
+void deputy_call(struct fabric_node *link);
 
 #endif

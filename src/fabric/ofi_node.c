@@ -188,12 +188,14 @@ static int set_up(struct fabric_node *link)
     error = open_port(link);
     if (!error)
         error = server_start(link);
+    if (!error)
+        error = deputy_start(link);
     return error ? error : node->wire->barrier(node);
 }
 
 static void tear_down(struct fabric_node *link)
 {
-    sender_stop(link);
+    deputy_stop(link);
     server_stop(link);
     for (unsigned i = 0; i < link->threads; i++)
         if (link->kept[i])

@@ -165,8 +165,9 @@ static uint64_t offset_of(const struct draft *draft, const struct fabric_op *op)
 }
 
 /* There is room: the post has made sure. */
-static struct ofi_entry *new_entry(struct ofi_queue *queue)
+static struct ofi_entry *new_entry(struct draft *draft)
 {
+    struct ofi_queue *queue = draft->queue;
     struct ofi_entry *entry = &queue->ring[queue->posted % OFI_DEPTH];
     entry->ready = true;
     entry->whole = false;
@@ -175,12 +176,13 @@ static struct ofi_entry *new_entry(struct ofi_queue *queue)
     entry->number = NO_MESSAGE;
     entry->size = entry->shift = 0;
     queue->posted++;
+    atomic_fetch_add_explicit(&draft->thread->unlanded, 1, memory_order_relaxed);
     return entry;
 }
 
 static void await_result(struct draft *draft, const struct fabric_op *op, size_t size, size_t shift)
 {
-    struct ofi_entry *entry = new_entry(draft->queue);
+    struct ofi_entry *entry = new_entry(draft);
     entry->ready = false;
     entry->number = draft->queue->sent;
     entry->local = op->local;
@@ -203,7 +205,7 @@ static bool post_put(struct draft *draft, const struct fabric_op *op)
         words_copy(operand + item.offset % 8, source + done, piece);
         done += piece;
     }
-    new_entry(draft->queue);
+    new_entry(draft);
     return true;
 }
 
@@ -214,7 +216,7 @@ static bool post_value(struct draft *draft, const struct fabric_op *op)
     if (!operand)
         return false;
     memcpy(operand, &op->value, sizeof op->value);
-    new_entry(draft->queue);
+    new_entry(draft);
     return true;
 }
 
@@ -267,7 +269,7 @@ static bool read_words(struct draft *draft, const struct fabric_op *op, uint64_t
 
 static bool read_pieces(struct draft *draft, const struct fabric_op *op, uint64_t offset)
 {
-    struct ofi_entry *entry = new_entry(draft->queue);
+    struct ofi_entry *entry = new_entry(draft);
     entry->ready = false;
     for (size_t done = 0; done < op->size;) {
         size_t piece = op->size - done < OFI_PAYLOAD ? op->size - done : OFI_PAYLOAD;
@@ -421,6 +423,8 @@ static int post_far(struct fabric_thread *thread, const struct fabric_op *ops, u
     if (!hold_before(thread, queue) || !post_all(thread, queue, ops, count))
         return 0; /* the job has failed, and polls say that all is done */
     queue_land(thread, queue);
+    if (queue->landed != queue->posted)
+        deputy_call(thread->link);
     if (!idle || queue->landed != queue->posted)
         return 0;
     queue->taken = queue->posted;
@@ -439,8 +443,8 @@ int thread_post_chain(struct fabric_thread *thread, const struct fabric_op *ops,
     if (__atomic_load_n(thread->failed, __ATOMIC_RELAXED))
         return node_failure(thread->node);
     thread->looked_far = true;
-    hold_lock(thread);
+    thread_lock(thread);
     int result = post_far(thread, ops, count);
-    hold_unlock(thread);
+    thread_unlock(thread);
     return result;
 }

@@ -1,7 +1,7 @@
 /* A thread's side of the ofi provider: its endpoint, its queue pairs, what comes back. (Section 2 of the specification:
  * wbL, polls.)
  *
- * Results are stored by the thread itself, in the order of posting: queue_land moves those whose turn it is, and only
+ * Results are stored by the thread itself, or its deputy, in the order of posting: queue_land moves those whose turn it is, and only
  * what has landed is a completion. Then a locked instruction, so that no later load overtakes the store of a result. */
 #include "fabric/ofi_intern.h"
 #include "fabric/words.h"
@@ -44,9 +44,10 @@ void queue_land(struct fabric_thread *thread, struct ofi_queue *queue)
         if (!land_entry(thread, entry))
             break;
         queue->landed++;
+        atomic_fetch_sub_explicit(&thread->unlanded, 1, memory_order_relaxed);
     }
     if (stored)
-        thread->node->fabric->drain(thread);
+        atomic_exchange(&thread->landing, 0);
 }
 
 /* ---- What comes ---- */
@@ -315,9 +316,9 @@ int thread_attach(struct rem_node *node, unsigned char *owes, struct fabric_thre
 void thread_detach(struct fabric_thread *thread)
 {
     struct fabric_node *link = thread->link;
-    hold_lock(thread);
+    thread_lock(thread);
     hold_release(thread);
-    hold_unlock(thread);
+    thread_unlock(thread);
     pthread_mutex_lock(&link->mutex);
     link->taken[thread->index] = 0;
     pthread_mutex_unlock(&link->mutex);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-enum { SHORT_NAP = 50000, LONG_NAP = 1000000, IDLE_NAPS = 50, SLACK = 1000 };
+enum { SHORT_NAP = 50000, LONG_NAP = 500000, IDLE_NAPS = 50, SLACK = 1000 };
 
 struct ofi_deputy {
     struct fabric_node *link;

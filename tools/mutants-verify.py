@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """mutants-verify.py FOLDER [NAME...]: puts one fault at a time (tests/verify/mutants.txt) into the library's sources, builds
-`remora verify` with it, and shows which client notices. FOLDER is a build folder. Exit status 1 if a mutant survives."""
+`remora verify` with it, and shows which client notices. FOLDER is a build folder. Exit status 1 if a mutant survives.
+mutants-verify.py --stand: only looks whether each mutant's line stands in its source, once."""
 import json
 import os
 import shlex
@@ -107,7 +108,19 @@ def one_line(litmus):
     return " ".join(words)
 
 
+def check_lines(mutants):
+    missing = 0
+    for mutant in mutants:
+        n = open(os.path.join(ROOT, mutant["file"]), encoding="utf-8").read().count(mutant["old"])
+        if n != 1:
+            print(f"{mutant['name']}: its line stands {n} times in {mutant['file']}")
+            missing += 1
+    return 1 if missing else 0
+
+
 def main():
+    if sys.argv[1:] == ["--stand"]:
+        return check_lines(read_mutants(os.path.join(ROOT, "tests/verify/mutants.txt")))
     build = os.path.abspath(sys.argv[1])
     wanted = sys.argv[2:]
     subprocess.run(["ninja", "-C", build, "--quiet", "src/cli/remora"], check=True)

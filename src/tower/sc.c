@@ -40,9 +40,8 @@ static struct rem_ticket *place_of(rem_thread *thread)
     return (struct rem_ticket *)(void *)thread->state->private;
 }
 
-/* One operation under the location's lock; *result, if not null, is what it left in `in`. */
-static int run(rem_thread *thread, const rem_sc *array, size_t index, const struct fabric_op *op,
-               uint64_t *result)
+/* One operation under the location's lock; `in` has its result, if there is one, after a wait. */
+static inline int run(rem_thread *thread, const rem_sc *array, size_t index, const struct fabric_op *op)
 {
     struct rem_sc_cell *cell = &array->cells[index];
     struct rem_ticket_lock lock = {.words = cell->lock,
@@ -54,7 +53,14 @@ static int run(rem_thread *thread, const rem_sc *array, size_t index, const stru
         return error;
     error = thread_post(thread, op, 1, 1, WORK_VALUE);
     nlock_leave(thread, &lock, ticket + 1);
-    if (!result || __builtin_expect(error, 0))
+    return error;
+}
+
+static int run_for_value(rem_thread *thread, const rem_sc *array, size_t index, const struct fabric_op *op,
+                         uint64_t *result)
+{
+    int error = run(thread, array, index, op);
+    if (__builtin_expect(error, 0))
         return error;
     error = thread_wait(thread, WORK_VALUE);
     *result = load_private(thread, &place_of(thread)->mark);
@@ -70,7 +76,7 @@ int rem_sc_read(rem_thread *thread, rem_sc *array, size_t index, uint64_t *value
     struct fabric_op op;
     op_get(&op, FABRIC_PRIVATE | FABRIC_KNOWN, in, home_of(array, index), &array->cells[index].value,
            sizeof *in);
-    return run(thread, array, index, &op, value);
+    return run_for_value(thread, array, index, &op, value);
 }
 
 int rem_sc_write(rem_thread *thread, rem_sc *array, size_t index, uint64_t value)
@@ -80,7 +86,7 @@ int rem_sc_write(rem_thread *thread, rem_sc *array, size_t index, uint64_t value
         return error;
     struct fabric_op op;
     op_put_value(&op, FABRIC_KNOWN, home_of(array, index), &array->cells[index].value, value);
-    return run(thread, array, index, &op, NULL);
+    return run(thread, array, index, &op);
 }
 
 int rem_sc_cas(rem_thread *thread, rem_sc *array, size_t index, uint64_t *old, uint64_t expected,
@@ -93,7 +99,7 @@ int rem_sc_cas(rem_thread *thread, rem_sc *array, size_t index, uint64_t *old, u
     struct fabric_op op;
     op_rcas(&op, FABRIC_PRIVATE | FABRIC_KNOWN, in, home_of(array, index), &array->cells[index].value,
             expected, desired);
-    return run(thread, array, index, &op, old);
+    return run_for_value(thread, array, index, &op, old);
 }
 
 int rem_sc_faa(rem_thread *thread, rem_sc *array, size_t index, uint64_t *old, uint64_t add)
@@ -104,7 +110,7 @@ int rem_sc_faa(rem_thread *thread, rem_sc *array, size_t index, uint64_t *old, u
     uint64_t *in = &place_of(thread)->mark;
     struct fabric_op op;
     op_rfaa(&op, FABRIC_PRIVATE | FABRIC_KNOWN, in, home_of(array, index), &array->cells[index].value, add);
-    return run(thread, array, index, &op, old);
+    return run_for_value(thread, array, index, &op, old);
 }
 
 int rem_sc_init(rem_job *job, rem_sc *array, size_t count, int home)

@@ -317,34 +317,41 @@ static void fail_amid(unsigned long after, enum ibv_wc_status status, int expect
     close_job(&job, true);
 }
 
+static rem_nlock locks[NODES];
+
 static void *init_lock(void *argument)
 {
     struct job *job = argument;
-    static rem_nlock lock;
-    TRY(rem_nlock_init(&job->nodes[1], &lock, 1));
-    return &lock;
+    TRY(rem_nlock_init(&job->nodes[1], &locks[1], 1));
+    return NULL;
 }
 
-/* A lock whose home is gone is not acquired. */
-static void fail_lock(unsigned long after)
+static void take_and_give(struct job *job, int n)
+{
+    TRY(rem_nlock_acquire(&job->threads[n], &locks[n]));
+    TRY(rem_nlock_release(&job->threads[n], &locks[n]));
+}
+
+/* A lock whose home is gone is not acquired, whether the thread expects to be alone there or not. */
+static void fail_lock(bool shared, unsigned long after)
 {
     struct fake_device device = good();
     struct job job;
-    rem_nlock lock;
     pthread_t other;
     open_job(&job, &device);
     CHECK(pthread_create(&other, NULL, init_lock, &job) == 0);
-    TRY(rem_nlock_init(&job.nodes[0], &lock, 1));
+    TRY(rem_nlock_init(&job.nodes[0], &locks[0], 1));
     pthread_join(other, NULL);
     for (int i = 0; i < 3; i++) {
-        TRY(rem_nlock_acquire(&job.threads[0], &lock));
-        TRY(rem_nlock_release(&job.threads[0], &lock));
+        if (shared)
+            take_and_give(&job, 1);
+        take_and_give(&job, 0);
     }
     fake_fail(after, IBV_WC_RETRY_EXC_ERR);
-    CHECK(rem_nlock_acquire(&job.threads[0], &lock) == REM_EUNREACHABLE);
-    CHECK(rem_nlock_acquire(&job.threads[0], &lock) == REM_EUNREACHABLE);
-    CHECK(rem_nlock_try_acquire(&job.threads[0], &lock) == REM_EUNREACHABLE);
-    CHECK(rem_nlock_acquire_until(&job.threads[0], &lock, rem_clock() + 1000000) == REM_EUNREACHABLE);
+    CHECK(rem_nlock_acquire(&job.threads[0], &locks[0]) == REM_EUNREACHABLE);
+    CHECK(rem_nlock_acquire(&job.threads[0], &locks[0]) == REM_EUNREACHABLE);
+    CHECK(rem_nlock_try_acquire(&job.threads[0], &locks[0]) == REM_EUNREACHABLE);
+    CHECK(rem_nlock_acquire_until(&job.threads[0], &locks[0], rem_clock() + 1000000) == REM_EUNREACHABLE);
     CHECK(rem_gfence(&job.threads[0], REM_ALL_NODES) == REM_EUNREACHABLE);
     close_job(&job, true);
 }
@@ -354,8 +361,9 @@ static void errors(void)
     fail_amid(1, IBV_WC_RETRY_EXC_ERR, REM_EUNREACHABLE);
     fail_amid(50, IBV_WC_RNR_RETRY_EXC_ERR, REM_EUNREACHABLE);
     fail_amid(333, IBV_WC_REM_ACCESS_ERR, REM_ETRANSPORT);
-    fail_lock(1);
-    fail_lock(2);
+    fail_lock(false, 1);
+    fail_lock(true, 1);
+    fail_lock(true, 2);
 }
 
 /* ---- Opening ---- */

@@ -24,6 +24,8 @@ int thread_post_slowly(rem_thread *thread, const struct fabric_op *ops, unsigned
     }
     if (result != 0)
         return result == FABRIC_DONE ? 0 : result;
+    if (completions == 0) /* a fence: nothing will come that a wait could be for */
+        return 0;
     queue->posted += completions;
     state->last[node][work] = queue->posted;
     state->touched[work] |= UINT64_C(1) << node;

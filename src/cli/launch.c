@@ -3,9 +3,12 @@
 #include "cli/launch_hosts.h"
 #include "cli/launcher.h"
 #include "fabric/fabric.h"
+#include "fabric/weak.h"
+#include "fabric/weak_options.h"
 #include "job/environment.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { KEY_PROVIDER = 256, KEY_HEAP, KEY_THREADS, KEY_GRACE, KEY_TIMEOUT, KEY_HOSTS, KEY_HOSTFILE, KEY_RSH };
@@ -97,6 +100,20 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* What the weak provider's choices followed from: the library itself never prints. */
+static void tell_adversary(const struct launch *launch)
+{
+    struct weak_options options;
+    const char *bad;
+    char text[200];
+    if (launch->quiet || !launch->provider || strcmp(launch->provider, fabric_weak.traits.name) != 0)
+        return;
+    if (!weak_options_read(&options, getenv(ENVIRONMENT_WEAK), &bad))
+        return;
+    weak_options_write(&options, text, sizeof text);
+    complain("remora launch", "the adversary was %s=%s", ENVIRONMENT_WEAK, text);
+}
+
 int launch_main(int argc, char **argv)
 {
     static const struct argp parser = {option_table,
@@ -117,5 +134,8 @@ int launch_main(int argc, char **argv)
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
     if (launch->nodes == 0)
         launch->nodes = arguments.hosts.count ? hosts_slots(&arguments.hosts) : 2;
-    return arguments.hosts.count ? launch_on_hosts(launch, &arguments.hosts) : launch_run(launch);
+    int status = arguments.hosts.count ? launch_on_hosts(launch, &arguments.hosts) : launch_run(launch);
+    if (status != 0)
+        tell_adversary(launch);
+    return status;
 }

@@ -31,7 +31,7 @@
  *  - loops end, or wait: a loop that waits calls rem_pause, and changes nothing but what it looks at again.
  *  - put and get copy whole aligned words. rem_plain_in comes before plain accesses to what a get has brought,
  *    rem_plain_out after plain accesses to what a put will send.
- *  - rem_clock stands still. */
+ *  - rem_clock stands still: a deadline of 0 has passed, others never do. */
 #ifndef REMORA_MODEL_H
 #define REMORA_MODEL_H
 

@@ -1,6 +1,7 @@
 /* See model.h. Section 1 speaks of single words: an operation on more of them becomes one operation a word,
  * and the model keeps as many completions in mind as one completion of the fabric stands for. */
 #include "fabric/model.h"
+#include "job/idle.h"
 #include "job/node.h"
 #include "tower/thread.h"
 
@@ -271,6 +272,7 @@ static void wait_step(struct fabric_thread *thread, struct idle *idle, uint64_t 
 {
     (void)thread;
     (void)distance;
+    idle->announced = model_self()->announces;
     model_self()->wait(model_self(), idle);
 }
 

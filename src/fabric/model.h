@@ -24,6 +24,8 @@ struct model_thread {
     /* In which order the words of the n-th put or get of several are posted: place i is word order[i]. NULL: ascending. The
      * answer must stay where it is, for the thread may be put back to where it got it. */
     const unsigned char *(*order)(struct model_thread *, unsigned n, unsigned words);
+    bool
+        announces; /* who waits is always about to go to sleep, before which the library has a last look at all */
     unsigned char word,
         words; /* of the next question, if it is of one of several: which (from 1), of how many */
 };

@@ -134,6 +134,14 @@ void c_program_words_at(const struct c_program *program, unsigned thread, uint32
     *words = point_at(program, thread, number)->words;
 }
 
+bool c_program_timed(const struct c_program *program)
+{
+    bool timed = false;
+    for (unsigned t = 0; t < program->code.shape.n_threads; t++)
+        timed |= program->threads[t].world.timed;
+    return timed;
+}
+
 const struct c_failure *c_program_failure(const struct c_program *program)
 {
     return program->failure;

@@ -25,7 +25,8 @@ struct c_code {
     bool
         rerun; /* get back to a point by running the C code again from the start rather than by its saved stack */
     const struct word_orders *orders; /* of the words of puts and gets of several; NULL: ascending */
-    bool flat; /* to the model, all memory is one node's: the C code executes remote operations itself */
+    bool announces; /* model_thread.announces: wanted where deadlines may pass (c_program_timed) */
+    bool flat;      /* to the model, all memory is one node's: the C code executes remote operations itself */
     uint16_t n_regs[PROG_MAX_THREADS]; /* what a thread's body leaves in `regs` can be observed */
     void (*setup)(void *context, struct world *);
     void (*body)(void *context, struct world *, unsigned thread, uint64_t *regs);
@@ -43,6 +44,10 @@ const struct program *c_program_base(const struct c_program *);
 const char *c_program_fault(const struct c_program *);
 /* A waiting loop changes its own state all the time: only its first rounds were explored. */
 bool c_program_bounded(const struct c_program *);
+
+/* The code has asked for the time, so that it may give up tickets of locks. The others find that out in a look that they have
+ * before they go to sleep. */
+bool c_program_timed(const struct c_program *);
 
 /* The location of a word; it need not have been touched. */
 unsigned c_program_location(struct c_program *, unsigned node, size_t offset);

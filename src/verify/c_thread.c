@@ -485,7 +485,8 @@ void c_thread_start(struct c_program *program, unsigned t)
                                           .wait = wait_step,
                                           .wait_end = wait_end,
                                           .fault = fault,
-                                          .order = order},
+                                          .order = order,
+                                          .announces = program->code.announces},
                                 .program = program,
                                 .index = t,
                                 .meta = {.rcas_result = PROG_NO_LOC}};

@@ -89,6 +89,7 @@ struct trial {
     uint64_t explorations, states;
     bool together; /* not all choices of orders are explored, but all operations get the same one */
     bool bounded;
+    bool timed; /* it asks for the time: c_code.announces */
 };
 
 /* One exploration of it. */
@@ -206,7 +207,10 @@ static int judge(const struct run_of_test *run)
 
 /* --- exploring it --- */
 
-static int explore(struct run_of_test *run, const struct options *options)
+enum { AGAIN = -1 };
+
+/* AGAIN: it is to be explored anew, since it asks for the time. */
+static int explore(struct run_of_test *run, const struct trial *trial)
 {
     struct observable *observables =
         ARENA_ARRAY(run->arena, struct observable, run->n_threads * REM_MODEL_RESULTS);
@@ -214,15 +218,16 @@ static int explore(struct run_of_test *run, const struct options *options)
     for (unsigned t = 0; t < run->n_threads; t++)
         for (unsigned r = 0; r < REM_MODEL_RESULTS; r++)
             observables[n++] = (struct observable){.is_reg = true, .thread = t, .index = r};
-    run->query = (struct query){.program = c_program_base(run->program),
-                                .observables = observables,
-                                .n_observables = n,
-                                .limits = {.jobs = options->jobs, .max_states = options->max_states}};
+    run->query =
+        (struct query){.program = c_program_base(run->program),
+                       .observables = observables,
+                       .n_observables = n,
+                       .limits = {.jobs = trial->options->jobs, .max_states = trial->options->max_states}};
     uint64_t before = static_memory();
     run->result = c_program_explore(run->program, &run->query, &(struct operational_options){0});
     if (static_memory() != before)
         return say_unknown(run->name, "it changes static variables, which the model does not see");
-    return judge(run);
+    return c_program_timed(run->program) && !trial->timed ? AGAIN : judge(run);
 }
 
 static void add_outcomes(struct trial *trial, const struct run_of_test *run)
@@ -242,6 +247,7 @@ static int run_one_order(struct trial *trial)
     struct run_of_test run = {.arena = arena_new(), .test = test, .name = trial->entry->name};
     struct c_code code = {.shape = {.n_nodes = (unsigned)test->nodes, .heap = 256 << 10},
                           .orders = &trial->orders,
+                          .announces = trial->timed,
                           .setup = set_up,
                           .body = body,
                           .context = (void *)(uintptr_t)test};
@@ -252,15 +258,21 @@ static int run_one_order(struct trial *trial)
     }
     c_program_new(run.arena, &code, &run.program);
     const struct model_frame *frame = c_program_world(run.program, 0)->frame;
-    int status =
-        frame->failed ? say_unknown(run.name, "its setup ran out of memory") : explore(&run, trial->options);
+    int status = frame->failed ? say_unknown(run.name, "its setup ran out of memory") : explore(&run, trial);
     c_program_count_words(run.program, &trial->counts);
+    trial->timed |= c_program_timed(run.program);
     if (status == 0)
         add_outcomes(trial, &run);
     outcomes_free(run.result.states);
     c_program_free(run.program);
     arena_free(run.arena);
     return status;
+}
+
+static int run_next_order(struct trial *trial)
+{
+    int status = run_one_order(trial);
+    return status == AGAIN ? run_one_order(trial) : status;
 }
 
 static void say_ok(const struct trial *trial)
@@ -290,7 +302,7 @@ static int run_test(const struct rem_model_entry *entry, const struct options *o
 {
     enum { MOST_CHOICES = 150, MOST_STATES = 20000000 };
     struct trial trial = {.entry = entry, .options = options};
-    int status = run_one_order(&trial);
+    int status = run_next_order(&trial);
     while (status == 0) {
         uint64_t choices = word_orders_count(&trial.counts);
         if (!trial.together && choices > 1 &&
@@ -303,7 +315,7 @@ static int run_test(const struct rem_model_entry *entry, const struct options *o
             say_ok(&trial);
             break;
         }
-        status = run_one_order(&trial);
+        status = run_next_order(&trial);
     }
     outcomes_free(trial.outcomes);
     return status;

@@ -73,18 +73,22 @@ static const char *what(const struct blamer *b, unsigned event)
 
 /* --- what is not kept --- */
 
-static const char *call_that_orders(const struct blamer *b, const struct event *first,
-                                    const struct event *second)
+/* In a user's code a call, in the library's what its calls are made of. */
+static const char *what_orders(const struct blamer *b, const struct event *first, const struct event *second)
 {
+    bool users = b->w->names->is_users;
+    struct arena *a = b->w->arena;
     switch (lost_remedy(first, second)) {
     case REMEDY_MFENCE:
-        return "a rem_mfence";
+        return users ? "a rem_mfence" : "an mfence or a locked instruction";
     case REMEDY_WAIT:
-        return "a rem_wait for the work id of the first";
+        return users ? "a rem_wait for the work id of the first" : "taking the completion of the first";
     case REMEDY_RFENCE:
-        return arena_printf(b->w->arena, "rem_rfence(thread, %u)", first->node);
+        return arena_printf(a, users ? "rem_rfence(thread, %u)" : "a remote fence towards node %u",
+                            first->node);
     default:
-        return arena_printf(b->w->arena, "rem_gfence(thread, REM_NODE(%u))", first->node);
+        return users ? arena_printf(a, "rem_gfence(thread, REM_NODE(%u))", first->node)
+                     : arena_printf(a, "a get from node %u, and taking its completion,", first->node);
     }
 }
 
@@ -108,7 +112,7 @@ static void tell_lost(const struct blamer *b, const struct edge *edge)
                              when(b, edge->from), other));
     say_wrapped(b->out, 2, WIDTH,
                 arena_printf(a, "Nothing keeps the two in order: %s. Between them, %s would keep the order.",
-                             lost_words(a, first, second), call_that_orders(b, first, second)));
+                             lost_words(a, first, second), what_orders(b, first, second)));
 }
 
 /* --- how it shows --- */

@@ -193,6 +193,7 @@ int model_clock_gettime(clockid_t clock, struct timespec *time);
 int model_clock_gettime(clockid_t clock, struct timespec *time)
 {
     (void)clock;
+    entered->timed = true;
     *time = (struct timespec){.tv_nsec = 1};
     return 0;
 }

@@ -33,6 +33,7 @@ struct world {
     rem_job *jobs;
     rem_thread *threads; /* attached by the setup */
     void *frame;         /* the setup may leave something here */
+    bool timed;          /* the code has asked for the time */
     /* Once sealed: */
     char *image; /* of the blocks, then of the own heap up to heap_used */
     size_t heap_used;

@@ -16,7 +16,10 @@ struct weak_body {
     void *argument;
 };
 
-/* A job whose nodes are all in this process (rem_open_nodes, provider "weak"), played on the calling pthread alone. */
+/* Whether it is a job of weak whose threads take turns: all nodes are in this process, and REMORA_WEAK does not say free. */
+bool weak_takes_turns(const rem_job *job);
+
+/* Such a job, whose nodes are all in this process (rem_open_nodes, provider "weak"), played on the calling pthread alone. */
 struct weak_runner;
 
 /* For runs of up to `threads` threads with stacks of `stack` bytes. Before any thread is attached. From then on the job's

@@ -114,15 +114,20 @@ static bool make_stacks(struct weak_runner *runner)
     return true;
 }
 
+bool weak_takes_turns(const rem_job *job)
+{
+    const struct rem_node *node = node_of(job);
+    return node && node->fabric == &fabric_weak && node->link->pool;
+}
+
 struct weak_runner *weak_runner_new(rem_job *job, unsigned threads, size_t stack)
 {
-    struct rem_node *node = node_of(job);
-    if (!node || node->fabric != &fabric_weak || !node->link->pool)
+    if (!weak_takes_turns(job))
         return NULL;
     struct weak_runner *runner = calloc(1, sizeof *runner + threads * sizeof *runner->coroutines);
     if (!runner)
         return NULL;
-    runner->pool = node->link->pool;
+    runner->pool = job->node->link->pool;
     runner->threads = threads;
     runner->stack = (stack + GUARD - 1) & ~(size_t)(GUARD - 1);
     if (!make_stacks(runner)) {

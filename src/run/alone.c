@@ -15,7 +15,7 @@ enum { STACK = 64 << 10 };
 
 bool run_is_alone(const struct run *run)
 {
-    return run->session->self < 0 && run->session->fabric == &fabric_weak;
+    return run->session->self < 0 && weak_takes_turns(&run->session->jobs[0]);
 }
 
 /* Before any thread is attached. */

@@ -367,6 +367,17 @@ struct arguments {
     char **files;
 };
 
+/* REMORA_TEST_SCALE percent of the iterations, of which no share can be expected. */
+static void scale(struct arguments *a)
+{
+    const char *text = getenv("REMORA_TEST_SCALE");
+    unsigned long percent = text ? strtoul(text, NULL, 10) : 100;
+    if (percent >= 100)
+        return;
+    a->iterations = a->iterations * percent / 100 + 1;
+    a->share = 0;
+}
+
 static struct arguments read_arguments(char **argv)
 {
     struct arguments a = {.iterations = 1000};
@@ -378,6 +389,7 @@ static struct arguments read_arguments(char **argv)
         else
             a.verbose = true;
     }
+    scale(&a);
     return a;
 }
 

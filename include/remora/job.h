@@ -1,8 +1,8 @@
 /* Jobs: nodes, threads, symmetric memory. (Section 1 of the specification: a fixed set of nodes, a fixed set
  * of threads, every location on one node.)
  *
- * A job is a fixed number of nodes. A node is a process that `remora launch` started, or the only node of a
- * job of one when nobody did. Each node has a heap of the same size; rem_alloc gives a block at the same
+ * A job is a fixed number of nodes. A node is a process that `remora launch`, or mpirun, prterun or srun over
+ * PMIx, started, or the only node of a job of one when nobody did. Each node has a heap of the same size; rem_alloc gives a block at the same
  * offset of every heap, and a pointer into the own heap stands for that offset: to name a remote location,
  * give the node and the pointer that rem_alloc returned *here*. Such a symmetric pointer is meaningful in the
  * process that obtained it; another node has its own pointer to its own copy.
@@ -43,9 +43,12 @@ typedef struct rem_thread {
     struct rem_thread_state *state;
 } rem_thread;
 
-/* Becomes a node of the job that the launcher describes in the environment; without a launcher, the only node
- * of a job of its own, whose heap is 64 MiB or what REMORA_HEAP says (bytes, with a suffix K, M or G), and whose
- * transport is shm or what REMORA_PROVIDER says.
+/* Becomes a node of the job that the launcher describes in the environment (REMORA_JOB, or PMIX_NAMESPACE and
+ * PMIX_RANK); without a launcher, the only node of a job of its own. Unless `remora launch` has set them, the heap
+ * of each node is 64 MiB or what REMORA_HEAP says (bytes, with a suffix K, M or G), its threads 16 or
+ * REMORA_THREADS, and the transport what REMORA_PROVIDER says, else shm on one host and ofi on several. A node of
+ * several hosts that leaves a message unanswered for REMORA_TIMEOUT seconds (10; 0: for ever) is the job's failure.
+ * Where the launcher is not `remora launch`, it is the first node's environment that counts.
  * Collective: returns when every node has opened. Once in a process for each launched job.
  *   REM_EENVIRONMENT, REM_EOPENED, REM_ENOMEM, REM_ESYSTEM, REM_EDEAD (another node ended before it
  *   opened), REM_EPROVIDER, REM_EUNREACHABLE, REM_ETRANSPORT (rem_failure says more) */
@@ -69,9 +72,11 @@ REM_API int rem_open_nodes(rem_job jobs[], int nodes, const struct rem_options *
  *   REM_EINVAL (no job) */
 REM_API int rem_failure(const rem_job *job, int *node, const char **text);
 
-/* Leaves the job; its memory is no longer mapped afterwards. Not collective, but a node that leaves while
- * others still wait for it in a collective call makes that call fail there (REM_EDEAD): put a rem_barrier
- * before it. Other nodes may go on to access the memory of a node that has left.
+/* Leaves the job; its memory is no longer mapped afterwards. A node that leaves while others still wait for it in
+ * a collective call makes that call fail there (REM_EDEAD): put a rem_barrier before it. Other nodes may go on to
+ * access the memory of a node that has left, until they leave themselves. On shm it does not wait for anybody; on
+ * transports where the memory goes with the node it returns when every node has called it, or the job has failed.
+ * (If all nodes are in one process it returns at once, and the last call does the work.)
  *   REM_ECLOSED, REM_EBUSY (threads are attached) */
 REM_API int rem_close(rem_job *job);
 

@@ -21,8 +21,7 @@
 #define CALLS(X)                                                                                             \
     X(Init)                                                                                                  \
     X(Finalize)                                                                                              \
-    X(Put) X(Commit) X(Fence_nb) X(Get) X(Register_event_handler) X(Deregister_event_handler)                \
-        X(Error_string)
+    X(Put) X(Commit) X(Fence_nb) X(Get) X(Register_event_handler) X(Deregister_event_handler) X(Error_string)
 
 enum {
     LOOK_EVERY = 20000000, /* nanoseconds between two looks at the job's failure */
@@ -163,12 +162,13 @@ static void set_flag(pmix_info_t *info, const char *key)
     info->value.data.flag = true;
 }
 
-static int fence(struct meeting *meeting, bool collect, uint64_t deadline, uint64_t grace)
+/* Data is collected even where there is none: without that, Slurm 22.05 lets everyone through at once. */
+static int fence(struct meeting *meeting, uint64_t deadline, uint64_t grace)
 {
     pmix_info_t info;
     set_flag(&info, PMIX_COLLECT_DATA);
     meeting->fenced = false;
-    pmix_status_t status = meeting->Fence_nb(NULL, 0, &info, collect ? 1 : 0, end_fence, meeting);
+    pmix_status_t status = meeting->Fence_nb(NULL, 0, &info, 1, end_fence, meeting);
     if (status == PMIX_OPERATION_SUCCEEDED)
         return 0;
     return status == PMIX_SUCCESS ? await_fence(meeting, deadline, grace) : REM_EDEAD;
@@ -200,7 +200,7 @@ static int exchange(struct rem_node *node, const void *mine, size_t size, void *
     if (meeting->Put(PMIX_GLOBAL, key, &value) != PMIX_SUCCESS || meeting->Commit() != PMIX_SUCCESS)
         return REM_EDEAD;
     uint64_t deadline = number ? rem_clock() + OPENING_SECONDS * UINT64_C(1000000000) : 0;
-    int error = fence(meeting, true, deadline, 0);
+    int error = fence(meeting, deadline, 0);
     for (unsigned n = 0; n < node->nodes && !error; n++)
         if (!get_piece(meeting, n, key, size, (char *)all + n * size))
             error = REM_EDEAD;
@@ -210,14 +210,14 @@ static int exchange(struct rem_node *node, const void *mine, size_t size, void *
 static int barrier(struct rem_node *node)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    int error = fence(node->meeting, false, 0, 0);
+    int error = fence(node->meeting, 0, 0);
     atomic_thread_fence(memory_order_seq_cst);
     return error;
 }
 
 static void leave(struct rem_node *node)
 {
-    fence(node->meeting, false, 0, LEAVING_GRACE);
+    fence(node->meeting, 0, LEAVING_GRACE);
 }
 
 /* ---- Deaths ---- */

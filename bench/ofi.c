@@ -7,6 +7,7 @@
  * The target's own program computes all the while if COMPUTE=1 is in the environment, else it sleeps in a barrier. */
 #include <remora/remora.h>
 
+#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/fabric.h>
@@ -16,12 +17,14 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { BYTES = 4096, WORDS = BYTES / 8, MOST_ROUNDS = 999 };
 
@@ -328,6 +331,21 @@ static void compute_until(const uint64_t *word)
             sink = sink * 1.0000001;
 }
 
+/* All threads of a node on one processor, or the scheduler's choice for each of them would decide the outcome. */
+static void pin_all(int node)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET((unsigned)node % (unsigned)sysconf(_SC_NPROCESSORS_ONLN), &set);
+        if (entry->d_name[0] != '.')
+            sched_setaffinity(atoi(entry->d_name), sizeof set, &set);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 199, operations = argc > 2 ? atoi(argv[2]) : 10;
@@ -343,6 +361,7 @@ int main(int argc, char **argv)
     MUST(rem_alloc(&ours.job, sizeof *done, (void **)&done));
     MUST(rem_nlock_init(&ours.job, &ours.lock, 1));
     MUST(rem_attach(&ours.job, &ours.thread));
+    pin_all(self);
     open_bare(&bare, self == 1);
     struct server server = {.bare = &bare};
     pthread_t id;

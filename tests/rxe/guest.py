@@ -82,12 +82,12 @@ def facts(guest):
 def examples(guest):
     """The runtime's example programs, as they stand."""
     folder = guest.build / "examples"
-    runs = [("message_passing", 2, []), ("counter", 4, []), ("peterson", 2, []), ("bank", 3, ["1", "2"]),
+    runs = [("message_passing", 2, []), ("bank", 2, ["1", "1"]), ("bank", 3, ["1", "2"]), ("counter", 4, []), ("peterson", 2, []),
             ("work_queue", 3, []), ("map", 4, [])]
-    for name, nodes, arguments in runs if guest.full else runs[:3]:
+    for name, nodes, arguments in runs if guest.full else runs[:2]:
         program = folder / f"example_{name}"
         if program.exists():
-            guest.case(f"example {name}", guest.launched(nodes, program, *arguments), 300)
+            guest.case(f"example {name}", guest.launched(nodes, program, *arguments), 1200)
         else:
             guest.report(True, f"example {name}", skipped="not built")
 

@@ -3,7 +3,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 .DEFAULT_GOAL := all
-.PHONY: all deps demo check check-release check-sanitized check-clang soak bench mutants verify mutants-verify fuzz-parser promote install clean format
+.PHONY: all deps demo check check-verbs check-release check-sanitized check-clang soak bench mutants verify mutants-verify fuzz-parser promote install clean format
 
 deps:
 	@tools/deps.sh
@@ -17,6 +17,10 @@ demo: all
 # All tests, the same once more under the address and undefined-behaviour sanitizers, and a build by the other compiler.
 check: deps
 	@tools/check.sh $(BUILD)
+
+# The provider verbs on Soft-RoCE in a virtual machine (docs/soft-roce.md), at length; `make check` runs a selection.
+check-verbs: all
+	@tools/check-verbs.sh $(BUILD)
 
 # Hours of random programs rather than seconds.
 soak: all

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""count-tests.py BUILD-FOLDER...: adds up the test cases in the JUnit logs that `meson test` left, and prints
+"""count-tests.py BUILD-FOLDER|JUNIT-FILE...: adds up the test cases in the JUnit logs that `meson test` left, and prints
 `N passed, N failed, N skipped`. The exit status is 1 if something failed, or if a log is missing or empty."""
 import pathlib
 import sys
@@ -9,7 +9,10 @@ import xml.etree.ElementTree as xml
 def count(folder):
     """Passed, failed and skipped cases of one build folder."""
     passed = failed = skipped = 0
-    for case in xml.parse(pathlib.Path(folder) / "meson-logs" / "testlog.junit.xml").iter("testcase"):
+    log = pathlib.Path(folder)
+    if log.is_dir():
+        log = log / "meson-logs" / "testlog.junit.xml"
+    for case in xml.parse(log).iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
             failed += 1
         elif case.find("skipped") is not None:

@@ -20,4 +20,5 @@ soak tools/build.sh "$folder-threads" -Db_sanitize=thread -Dbuildtype=debugoptim
 soak "$folder-threads/src/cli/remora" check -q -j 4 --json --engine both litmus >"$folder-threads/check.log"
 soak tools/mutants.sh "$folder-mutants"
 soak tools/soak-runtime.sh "$folder"
+soak env ITERATIONS="${VERBS_ITERATIONS:-20000}" tools/check-verbs.sh "$folder"
 exit $failed

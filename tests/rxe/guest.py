@@ -2,7 +2,7 @@
 """Runs in the virtual machine: the verbs provider on Soft-RoCE. Speaks TAP, one case for each test, program, and litmus folder;
 what a command printed is in the log's folder, and, if it failed, the end of it here.
 
-usage: guest.py BUILD LOG smoke|full [SECTION...]"""
+usage: guest.py BUILD LOG [full] [ITERATIONS] [SECTION...]; without `full` a selection in small. ITERATIONS are the litmus tests'"""
 import os
 import pathlib
 import re
@@ -17,10 +17,11 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 class Guest:
     """Where things are, and the cases so far."""
 
-    def __init__(self, build, log, extent):
+    def __init__(self, build, log, full, iterations):
         self.build = pathlib.Path(build)
         self.log = pathlib.Path(log)
-        self.full = extent == "full"
+        self.full = full
+        self.iterations = iterations
         self.remora = str(self.build / "src/cli/remora")
         self.cases = 0
 
@@ -129,10 +130,14 @@ def unreachable(guest):
 
 def corpus(guest, name="corpus", environment=(), folders=None, iterations=None):
     """The litmus tests through `remora run`: a folder of them is a case. No outcome may be seen that the model forbids."""
-    iterations = iterations or (2000 if guest.full else 100)
-    for folder in folders or sorted(path.name for path in (SOURCE / "litmus").iterdir() if path.is_dir()):
-        command = [guest.remora, "run", "-q", "--provider", "verbs", "-n", iterations, "--patience", "30", SOURCE / "litmus" / folder]
-        guest.case(f"{name} {folder}", command, 1200, environment)
+    iterations = iterations or guest.iterations
+    everything = sorted(path.name for path in (SOURCE / "litmus").iterdir() if path.is_dir())
+    # Runs that can't go on take their time, each.
+    for folder in folders or (name for name in everything if guest.full or name != "stuck"):
+        command = [guest.remora, "run", "-q", "--provider", "verbs", "-n", iterations, SOURCE / "litmus" / folder]
+        status, text = guest.run(f"{name} {folder}", command, 1500, environment)
+        passed = status == 0 or (status == 3 and folder == "stuck")
+        guest.report(passed, f"{name} {folder}", text.splitlines()[-5:] if passed else [f"exit status {status}", *text.splitlines()[-30:]])
 
 
 # --- Two devices, at the ends of a wire ---
@@ -154,16 +159,15 @@ def pair(guest):
 
 
 def loss(guest):
-    """Every hundredth packet is lost, each way: retransmission, and atomics that are repeated but happen once."""
+    """Packets are lost each way: retransmission, and atomics that are repeated but happen once (the program looks at each value).
+    Nothing here waits for a put while its thread is idle: Soft-RoCE of Linux 6.1 sometimes forgets to send a lost last packet again."""
     subprocess.run([SOURCE / "tests/rxe/veth.sh"], check=True)
     environment = {**PAIR, "REMORA_VERBS_TIMEOUT": "14", "REMORA_VERBS_RETRY": "6"}
     for device in ["va", "vb"]:
         subprocess.run(["tc", "qdisc", "add", "dev", device, "root", "netem", "loss", "1%"], check=True)
-    folder = guest.build / "tests/runtime"
-    for lock in ["nlock", "slock"]:
-        guest.case(f"loss: locks {lock} 2x1", guest.launched(2, folder / "locks_test", lock, "100", "1"), 300, environment)
-    guest.case("loss: bank", guest.launched(2, guest.build / "examples/example_bank", "1", "1"), 300, environment)
-    corpus(guest, "loss: corpus", environment, ["paper"], 20)
+    for operation in ["fetch-add", "compare-swap", "read", "nlock-acquire-release"]:
+        command = guest.launched(2, guest.build / "tests/rxe/latency", 2000 if guest.full else 300, operation)
+        guest.case(f"loss: {operation}", command, 300, environment)
     for device in ["va", "vb"]:
         subprocess.run(["tc", "qdisc", "del", "dev", device, "root"], check=True)
 
@@ -229,8 +233,11 @@ SECTIONS = {section.__name__: section for section in [facts, runtime, examples, 
 
 
 def main():
-    build, log, extent, *sections = sys.argv[1:]
-    guest = Guest(build, log, extent)
+    build, log, *sections = sys.argv[1:]
+    full = "full" in sections
+    numbers = [int(word) for word in sections if word.isdigit()]
+    guest = Guest(build, log, full, *numbers or [2000 if full else 10])
+    sections = [name for name in sections if name in SECTIONS]
     # On a busy host a processor of the guest may stand still for a second, and then nobody is dead: 1.1 s a try.
     os.environ["REMORA_VERBS_TIMEOUT"] = "18"
     (guest.log / "latencies").unlink(missing_ok=True)

@@ -35,13 +35,20 @@ static int compare(const void *one, const void *other)
 
 /* --- Operations; each is one of `times`, and says how long it took. --- */
 
+/* Each atomic has happened once. */
+static uint64_t fetched(struct run *run, uint64_t round, uint64_t start)
+{
+    uint64_t taken = __rdtsc() - start;
+    CHECK(rem_load(&run->thread, &run->words[RESULT]) == round);
+    return taken;
+}
+
 static uint64_t fetch_add(struct run *run, uint64_t round)
 {
-    (void)round;
     uint64_t start = __rdtsc();
     TRY(rem_rfaa(&run->thread, &run->words[RESULT], 1, &run->words[TARGET], 1, 0));
     TRY(rem_wait(&run->thread, 0));
-    return __rdtsc() - start;
+    return fetched(run, round, start);
 }
 
 static uint64_t compare_swap(struct run *run, uint64_t round)
@@ -49,7 +56,7 @@ static uint64_t compare_swap(struct run *run, uint64_t round)
     uint64_t start = __rdtsc();
     TRY(rem_rcas(&run->thread, &run->words[RESULT], 1, &run->words[TARGET], round, round + 1, 0));
     TRY(rem_wait(&run->thread, 0));
-    return __rdtsc() - start;
+    return fetched(run, round, start);
 }
 
 static uint64_t read_word(struct run *run, uint64_t round)

@@ -3,7 +3,7 @@
 own names: what is built and installed here runs there. The command's output is passed on, the exit status is its own; 77 means
 that this machine can't do it, for the reason that is printed, and 125 that the guest gave no status.
 
-usage: vm.py --log FOLDER [--seconds LIMIT] [--tap] COMMAND [ARGUMENT...]
+usage: vm.py --log FOLDER [--seconds LIMIT] [--tap] COMMAND [ARGUMENT...]; REMORA_RXE_SECONDS is the limit if none is given (800)
 
 The folder of the log is writable for the guest. KVM is used where it works, else QEMU's emulation."""
 import argparse
@@ -129,7 +129,7 @@ def boot(arguments):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--log", required=True)
-    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seconds", type=float, default=float(os.environ.get("REMORA_RXE_SECONDS", "800")))
     parser.add_argument("--tap", action="store_true", help="the command speaks TAP: a machine that can't be had is a test skipped")
     parser.add_argument("command")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)

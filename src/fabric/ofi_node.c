@@ -10,7 +10,6 @@
 
 enum { SERVER_SLOTS = 192 };
 
-/* Who closes the connection, or has nobody listen for it, has died; from who says nothing nothing is known. */
 enum { LAUNCHER_NAPS = 50, LAUNCHER_NAP = 1000000 };
 
 /* Who loses a connection may be the first to notice that a node has died; but if there is a launcher, it knows. */

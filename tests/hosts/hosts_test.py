@@ -110,12 +110,12 @@ def launched(bench):
 def one_host(bench):
     """Under mpirun on one host the nodes share memory, and the kernel tells them of deaths."""
     segments = set(os.listdir("/dev/shm"))
-    mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(NODES)]
+    mpirun = ["mpirun", "--mca", "plm_rsh_agent", "sh", "--oversubscribe", "--bind-to", "none", "-n", str(NODES)]
     check_bank(bench.run([*mpirun, f"{bench.examples}/example_bank", "0.5"]))
     for kind in ("nlock", "wlock", "slock"):
         bench.run([*mpirun, f"{bench.tests}/locks_test", kind, "2000", "1"])
     for situation in ("barrier", "wlock"):
-        mourn(bench, ["mpirun", "--oversubscribe", "--bind-to", "none", "--enable-recovery"], situation, 1)
+        mourn(bench, ["mpirun", "--mca", "plm_rsh_agent", "sh", "--oversubscribe", "--bind-to", "none", "--enable-recovery"], situation, 1)
     left = {name for name in os.listdir("/dev/shm") if "remora" in name} - segments
     assert not left, left
 

@@ -202,6 +202,8 @@ const char *remedy_words(struct arena *arena, const struct event *a, const struc
     case REMEDY_MFENCE:
         return "mfence()";
     case REMEDY_WAIT:
+        if (a->lib == LIB_SV)
+            return "the sv_wait for the first one's work id";
         return tso ? "the poll of the first one's completion" : "the wait for the first one's work id";
     case REMEDY_RFENCE:
         return arena_printf(arena, "rfence(%u)", a->node);

@@ -52,7 +52,11 @@ struct play {
     struct player players[MOST_THREADS];
     struct weak_body bodies[MOST_THREADS];
     uint64_t *memory[REM_MAX_NODES];
+    struct play *next; /* abandoned */
 };
+
+/* After a broken rule it may never come to an end, so it stays as it is. */
+static struct play *abandoned;
 
 /* --- one thread --- */
 
@@ -283,6 +287,13 @@ struct tally {
     double seconds;
 };
 
+static void abandon(struct test *test)
+{
+    test->play->next = abandoned;
+    abandoned = test->play;
+    test->play = NULL;
+}
+
 static void leave(struct test *test)
 {
     if (!test->play)
@@ -322,7 +333,7 @@ static struct tally play_test(struct test *test, uint64_t iterations)
     tally.seen = outcomes_count(seen);
     outcomes_free(seen);
     if (tally.forbidden)
-        test->play = NULL; /* as it is, it may never come to an end */
+        abandon(test);
     return tally;
 }
 

@@ -73,7 +73,7 @@ static void put_for_ever(unsigned max_inline)
     device.max_inline = max_inline;
     struct job job;
     open_job(&job, &device);
-    const unsigned long count = frame_scaled(30000);
+    const unsigned long count = frame_scaled(10000);
     for (unsigned long i = 1; i <= count; i++) {
         TRY(rem_put_value(&job.threads[0], 1, job.words[0], i, 0));
         TRY(rem_put_value(&job.threads[0], 1, job.words[0] + 2, ~i, 0));
@@ -121,7 +121,7 @@ static void mix(const struct fake_device *device)
     unsigned random = seed;
     open_job(&job, device);
     rem_thread *t = &job.threads[0];
-    for (unsigned long i = 1; i <= frame_scaled(12000); i++) {
+    for (unsigned long i = 1; i <= frame_scaled(6000); i++) {
         random = random * 1103515245u + 12345u;
         unsigned choice = random >> 16, work = choice % 60;
         int node = choice >> 8 & 1;
@@ -282,7 +282,7 @@ static void sources_in_order(void)
     open_job(&job, &device);
     rem_thread *t = &job.threads[0];
     uint64_t *words = job.words[0];
-    struct stores stores = {&job, frame_scaled(20000000)};
+    struct stores stores = {&job, frame_scaled(4000000)};
     pthread_t other;
     CHECK(pthread_create(&other, NULL, store_both, &stores) == 0);
     for (unsigned long i = 1; i <= frame_scaled(2000); i++) {

@@ -228,8 +228,14 @@ def latency(guest, name="", environment=(), server="rxe0", client="rxe0", addres
         file.write(f"{server} to {client}, {rounds} rounds of {times} in turn, medians:\n" + "\n".join(lines) + "\n")
 
 
+def overhead(guest):
+    """What the library adds to the device: bare libibverbs and the library in turn, in one process."""
+    status, text = guest.run("overhead", [guest.build / "tests/rxe/overhead"], 120, {"REMORA_PROVIDER": "verbs"})
+    guest.report(status == 0, "overhead", text.splitlines())
+
+
 # In this order; the devices of `pair` and `loss` take the place of the first.
-SECTIONS = {section.__name__: section for section in [facts, runtime, examples, deaths, corpus, latency, pair, loss]}
+SECTIONS = {section.__name__: section for section in [facts, runtime, examples, deaths, corpus, latency, overhead, pair, loss]}
 
 
 def main():

@@ -197,7 +197,7 @@ def perftest(guest, command, times, server_device, client_device, address):
     """The typical (median) latency that perftest prints, in microseconds; server and client on a processor each."""
     words = [command[0], "-F", "-x", "1", "-n", str(times), *command[1:], "-d"]
     server = subprocess.Popen(["taskset", "1", *words, server_device], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 10
     while not is_awaited(18515) and time.monotonic() < deadline:
         time.sleep(0.1)
     status, text = guest.run(command[0], ["taskset", "2", *words, client_device, address], 60)

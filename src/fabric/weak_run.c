@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 enum {
     GUARD = 4096,
     MOST_IDLE = 400,         /* looks of waiting threads without any change, until a run is stuck */
@@ -78,6 +82,9 @@ enum weak_end weak_run(struct weak_runner *runner, uint64_t seed, const struct w
         struct weak_coroutine *coroutine = &runner->coroutines[i];
         struct fabric_thread *thread = bodies[i].thread;
         coroutine->body = &bodies[i];
+#ifdef __SANITIZE_ADDRESS__ /* code that was dropped where it stood has left its frames marked */
+        __asan_unpoison_memory_region(coroutine->stack + GUARD, runner->stack);
+#endif
         coroutine->pointer = context_new(coroutine->stack + GUARD + runner->stack, run_body, coroutine);
         thread->context = coroutine;
         thread->parked = true;

@@ -171,7 +171,7 @@ P0 on 0 { x = 1; get(a, y, d); wait(d); r0 = a; }
 P1 on 1 { y = 1; get(b, x, d); wait(d); r0 = b; }
 ~exists (0:r0 = 0 /\ 1:r0 = 0)
 END
-    run -5 --separate-stderr "$FAULTY_SHM" run -n 1000000000 --timeout 90 --stop-early store-get.litmus
+    run -5 --separate-stderr "$FAULTY_SHM" run -n 2000000 --timeout 60 store-get.litmus
     [[ "$stderr" == "FORBIDDEN store-get (store-get.litmus) on shm: 0:r0=0; 1:r0=0; seen "* ]]
     run -0 --separate-stderr run_remora -n 20000 store-get.litmus
 }

@@ -44,6 +44,7 @@
  * nobody accesses at the same time: a thread that may see it has an edge from a later write of this thread,
  * and writes stay in order. */
 #include "fabric/shm.h"
+#include "fabric/words.h"
 #include "job/node.h"
 
 #include <remora/wait.h>
@@ -86,35 +87,6 @@ static inline void *target_of(const struct fabric_thread *thread, const struct f
     return (char *)op->remote + thread->distance[op->node];
 }
 
-static void copy_bytes(unsigned char *to, const unsigned char *from, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        __atomic_store_n(&to[i], __atomic_load_n(&from[i], __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
-}
-
-/* Whole words where both sides have them. Atomic accesses, so that the compiler neither splits nor merges nor
- * invents any. */
-static __attribute__((noinline)) void copy(void *to, const void *from, size_t size)
-{
-    unsigned char *target = to;
-    const unsigned char *source = from;
-    if (((uintptr_t)to - (uintptr_t)from) % sizeof(uint64_t) == 0) {
-        size_t lead = (size_t)(-(uintptr_t)to % sizeof(uint64_t));
-        lead = lead < size ? lead : size;
-        copy_bytes(target, source, lead);
-        target += lead;
-        source += lead;
-        size -= lead;
-        for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t)) {
-            uint64_t word = __atomic_load_n((const uint64_t *)(const void *)source, __ATOMIC_ACQUIRE);
-            __atomic_store_n((uint64_t *)(void *)target, word, __ATOMIC_RELEASE);
-            target += sizeof word;
-            source += sizeof word;
-        }
-    }
-    copy_bytes(target, source, size);
-}
-
 /* What an operation does after its remote read. The addresses are taken before it: loads after a locked
  * instruction wait for it. */
 struct result {
@@ -148,7 +120,7 @@ static inline void get(struct fabric_thread *thread, const struct fabric_op *op)
         __atomic_store_n(result.local, __atomic_load_n((const uint64_t *)source, __ATOMIC_ACQUIRE),
                          __ATOMIC_RELEASE);
     else
-        copy(result.local, source, op->size);
+        words_copy(result.local, source, op->size);
     *result.owes |= result.flags;
 }
 
@@ -162,7 +134,7 @@ static inline void put(struct fabric_thread *thread, const struct fabric_op *op)
         __atomic_store_n((uint64_t *)target, __atomic_load_n((const uint64_t *)source, __ATOMIC_ACQUIRE),
                          __ATOMIC_RELEASE);
     else
-        copy(target, source, op->size);
+        words_copy(target, source, op->size);
     *owes |= flags;
 }
 

@@ -7,6 +7,7 @@
  * REM_ETIMEDOUT, and leaves a lock that must be reset, since its ticket will never be let go. */
 #include "run/worker.h"
 
+#include "litmus/operators.h"
 #include "run/crew.h"
 #include "tower/thread.h"
 
@@ -102,53 +103,6 @@ void worker_lag(struct worker *w)
         __asm__ volatile("");
 }
 
-/* ---- Expressions ---- */
-
-static inline uint64_t combine(enum lm_op op, uint64_t a, uint64_t b)
-{
-    switch (op) {
-    case LM_ADD:
-        return a + b;
-    case LM_SUB:
-        return a - b;
-    case LM_MUL:
-        return a * b;
-    case LM_AND:
-        return a & b;
-    case LM_OR:
-        return a | b;
-    case LM_XOR:
-        return a ^ b;
-    case LM_SHL:
-        return b < 64 ? a << b : 0;
-    case LM_SHR:
-        return b < 64 ? a >> b : 0;
-    case LM_EQ:
-        return a == b;
-    case LM_NE:
-        return a != b;
-    case LM_LT:
-        return a < b;
-    case LM_LE:
-        return a <= b;
-    case LM_GT:
-        return a > b;
-    case LM_GE:
-        return a >= b;
-    case LM_LAND:
-        return a && b;
-    case LM_LOR:
-        return a || b;
-    case LM_LNOT:
-        return !a;
-    case LM_NOT:
-        return ~a;
-    case LM_NEG:
-        return 0 - a;
-    }
-    return 0;
-}
-
 /* ---- Operations ---- */
 
 static inline uint64_t *local_of(const struct worker *w, const struct instruction *i)
@@ -215,7 +169,7 @@ static enum ending await(struct worker *w, const struct instruction *i, uint64_t
 {
     const uint64_t *word = local_of(w, i);
     bool goes_on = true;
-    while (goes_on && !combine(i->alu, rem_load(&w->thread, word), value))
+    while (goes_on && !lm_apply(i->alu, rem_load(&w->thread, word), value))
         goes_on = worker_pause(w, WAITS_LOOKING);
     worker_paused(w);
     return goes_on ? RAN : STUCK;
@@ -351,7 +305,7 @@ enum ending worker_run(struct worker *w)
             break;
         case CODE_UNARY:
         case CODE_BINARY:
-            regs[i->dst] = combine(i->alu, regs[i->a], regs[i->b]);
+            regs[i->dst] = lm_apply(i->alu, regs[i->a], regs[i->b]);
             break;
         case CODE_BRANCH:
             if (!regs[i->a])

@@ -1,50 +1,12 @@
 /* Answers the questions of model/program.h from the compiled form of a litmus test. */
 #include "base/arena.h"
 #include "litmus/litmus.h"
+#include "litmus/operators.h"
 #include "search/ir.h"
 
 static const struct ir_program *ir_of(const struct program *program)
 {
     return (const struct ir_program *)program;
-}
-
-static uint64_t evaluate_binary(const struct lm_expr *e, const uint64_t *regs)
-{
-    uint64_t a = ir_evaluate(e->a, regs), b = ir_evaluate(e->b, regs);
-    switch (e->op) {
-    case LM_ADD:
-        return a + b;
-    case LM_SUB:
-        return a - b;
-    case LM_MUL:
-        return a * b;
-    case LM_AND:
-        return a & b;
-    case LM_OR:
-        return a | b;
-    case LM_XOR:
-        return a ^ b;
-    case LM_SHL:
-        return b < 64 ? a << b : 0;
-    case LM_SHR:
-        return b < 64 ? a >> b : 0;
-    case LM_EQ:
-        return a == b;
-    case LM_NE:
-        return a != b;
-    case LM_LT:
-        return a < b;
-    case LM_LE:
-        return a <= b;
-    case LM_GT:
-        return a > b;
-    case LM_GE:
-        return a >= b;
-    case LM_LAND:
-        return a && b;
-    default:
-        return a || b;
-    }
 }
 
 uint64_t ir_evaluate(const struct lm_expr *e, const uint64_t *regs)
@@ -54,12 +16,10 @@ uint64_t ir_evaluate(const struct lm_expr *e, const uint64_t *regs)
         return e->value;
     case LM_REG:
         return regs[e->reg];
-    case LM_UNARY: {
-        uint64_t a = ir_evaluate(e->a, regs);
-        return e->op == LM_LNOT ? !a : e->op == LM_NOT ? ~a : 0 - a;
-    }
+    case LM_UNARY:
+        return lm_apply(e->op, ir_evaluate(e->a, regs), 0);
     default:
-        return evaluate_binary(e, regs);
+        return lm_apply(e->op, ir_evaluate(e->a, regs), ir_evaluate(e->b, regs));
     }
 }
 

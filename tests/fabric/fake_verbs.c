@@ -59,7 +59,8 @@ static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static struct pair *pairs[MOST];
 static struct region *regions[MOST];
 static unsigned pair_count, region_count, contexts;
-static bool paused, stopping;
+static bool paused;
+static uintptr_t openings; /* that have ended */
 static pthread_t engine;
 static uint64_t random_state;
 static unsigned long fail_after;
@@ -332,11 +333,12 @@ static bool run_some(void)
     return count > 0;
 }
 
+/* The device may be opened anew while the engine of its last opening still ends: each has its own number. */
 static void *run_engine(void *argument)
 {
-    (void)argument;
+    uintptr_t opening = (uintptr_t)argument;
     pthread_mutex_lock(&mutex);
-    while (!stopping) {
+    while (openings == opening) {
         if (paused || !run_some()) {
             pthread_cond_wait(&work, &mutex);
             continue;
@@ -452,7 +454,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     }
     if (pair->broken)
         flush(pair, IBV_WC_WR_FLUSH_ERR);
-    pthread_cond_signal(&work);
+    pthread_cond_broadcast(&work);
     pthread_mutex_unlock(&mutex);
     return error;
 }
@@ -532,11 +534,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *which)
     context->context.device = &context->device;
     context->context.ops.poll_cq = poll_cq;
     context->context.ops.post_send = post_send;
-    if (contexts++ == 0) {
-        stopping = false;
-        if (pthread_create(&engine, NULL, run_engine, NULL) != 0)
-            abort();
-    }
+    if (contexts++ == 0 && pthread_create(&engine, NULL, run_engine, (void *)openings) != 0)
+        abort();
     pthread_mutex_unlock(&mutex);
     return &context->context;
 }
@@ -546,11 +545,12 @@ int ibv_close_device(struct ibv_context *context)
     pthread_mutex_lock(&mutex);
     release(context);
     bool last_one = --contexts == 0;
-    stopping = last_one;
-    pthread_cond_signal(&work);
+    pthread_t ending = engine;
+    openings += last_one;
+    pthread_cond_broadcast(&work);
     pthread_mutex_unlock(&mutex);
     if (last_one)
-        pthread_join(engine, NULL);
+        pthread_join(ending, NULL);
     return 0;
 }
 
@@ -780,7 +780,7 @@ void fake_pause(bool pause)
 {
     pthread_mutex_lock(&mutex);
     paused = pause;
-    pthread_cond_signal(&work);
+    pthread_cond_broadcast(&work);
     pthread_mutex_unlock(&mutex);
 }
 

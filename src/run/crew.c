@@ -112,7 +112,8 @@ void crew_set_out(struct worker *w, uint32_t instance)
     w->instance = instance;
     w->words = instance_words(w->instances, code->node, instance);
     w->work = w->work + 2 * code->works <= REM_WORK_IDS ? w->work + code->works : 0;
-    memcpy(w->regs, code->regs, code->n_regs * sizeof *w->regs);
+    if (code->n_regs)
+        memcpy(w->regs, code->regs, code->n_regs * sizeof *w->regs);
     for (unsigned n = 0; w->polls && n < w->instances->session->nodes; n++)
         w->polls[n].issued = w->polls[n].polled = 0;
     result_of(w)[0] = STUCK; /* if it never comes to its end */

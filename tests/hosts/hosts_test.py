@@ -17,6 +17,8 @@ import net
 
 NODES = 4
 PATIENCE = 3.0  # of the job, where a node falls silent
+# Where frames are lost: TCP asks for a connection again after 1, 2, 4, 8 seconds, so less would call a living node silent.
+PATIENCE_WITH_LOSS = 30.0
 SLACK = float(os.environ.get("REMORA_TEST_PATIENCE", "1"))
 LONG = 100 * SLACK
 
@@ -185,6 +187,7 @@ def cut(bench):
 
 def weather(bench):
     """Frames are late, out of order, and some are lost: slow, and right."""
+    bench.environment["REMORA_TIMEOUT"] = str(PATIENCE_WITH_LOSS * SLACK)
     bench.net.forward_with(delay=0.001, jitter=0.0005, loss=0.02)
     try:
         check_bank(bench.run(bench.mpirun("-n", str(NODES), f"{bench.examples}/example_bank", "3", "1")))

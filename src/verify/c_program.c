@@ -217,6 +217,12 @@ unsigned c_program_backtrace(const struct c_program *program, unsigned thread, u
                         : 0;
 }
 
+uint64_t c_program_word_at(const struct c_program *program, unsigned thread, uint32_t number,
+                           const void *word)
+{
+    return world_word(&program->threads[thread].world, &point_at(program, thread, number)->changes, word);
+}
+
 void c_program_counts(const struct c_program *program, uint64_t *points, uint64_t *runs)
 {
     *points = *runs = 0;

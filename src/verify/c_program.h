@@ -89,6 +89,8 @@ void c_program_words_at(const struct c_program *, unsigned thread, uint32_t poin
 unsigned c_program_statement_at(const struct c_program *, unsigned thread, uint32_t point);
 unsigned c_program_backtrace(const struct c_program *, unsigned thread, uint32_t point, void **addresses,
                              unsigned most);
+/* A word of the thread's own C memory (blocks, heap of its node) at a point, if only its CPU uses it. */
+uint64_t c_program_word_at(const struct c_program *, unsigned thread, uint32_t point, const void *word);
 /* Statistics: points, and how many times C code was run on. */
 void c_program_counts(const struct c_program *, uint64_t *points, uint64_t *runs);
 

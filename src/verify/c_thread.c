@@ -270,19 +270,60 @@ static void hash_point(struct point *point, const struct digest *state, const st
     hash_into(point, words, sizeof words);
 }
 
+/* A thread that ends with a lock in its hands: reports name the lock, so its memory is kept, and tells its end from others. */
+static bool ends_holding(const struct c_thread *thread, struct snapshot *snapshot)
+{
+    if (!thread->world.threads[thread->index].held)
+        return false;
+    snapshot->n = world_changes(&thread->world, snapshot->offsets, snapshot->values, MOST_CHANGES);
+    return snapshot->n <= MOST_CHANGES;
+}
+
+static void hash_end(const struct c_thread *thread, struct point *point, const struct snapshot *memory)
+{
+    size_t n = thread->program->code.n_regs[thread->index];
+    XXH128_hash_t hashes[] = {XXH3_128bits(thread->regs, n * sizeof *thread->regs),
+                              XXH3_128bits(memory->offsets, memory->n * sizeof *memory->offsets),
+                              XXH3_128bits(memory->values, memory->n * sizeof *memory->values)};
+    hash_into(point, hashes, sizeof hashes);
+}
+
+static void *arena_copy(struct arena *arena, const void *from, size_t size)
+{
+    void *copy = arena_alloc(arena, size + 1);
+    memcpy(copy, from, size);
+    return copy;
+}
+
+static uint32_t end_point(struct c_thread *thread, struct point *point)
+{
+    struct snapshot memory;
+    if (!ends_holding(thread, &memory))
+        memory.n = 0;
+    hash_end(thread, point, &memory);
+    bool new;
+    uint32_t number = intern(thread, point, &new);
+    if (new) {
+        struct arena *arena = thread->program->arena;
+        struct point *kept = &thread->points[number];
+        kept->regs = arena_copy(arena, thread->regs,
+                                thread->program->code.n_regs[thread->index] * sizeof *thread->regs);
+        kept->changes =
+            (struct changes){.n = memory.n,
+                             .values = arena_copy(arena, memory.values, memory.n * sizeof *memory.values),
+                             .offsets = arena_copy(arena, memory.offsets, memory.n * sizeof *memory.offsets)};
+    }
+    return number;
+}
+
 /* An end is told by its registers, a run that is dropped by that. */
 static uint32_t last_point(struct c_thread *thread, struct point *point)
 {
-    bool new, end = point->op.kind == OP_END;
-    unsigned n = thread->program->code.n_regs[thread->index];
-    hash_into(point, thread->regs, end ? n * sizeof *thread->regs : 0);
-    uint32_t number = intern(thread, point, &new);
-    if (new &&end) {
-        uint64_t *regs = ARENA_ARRAY(thread->program->arena, uint64_t, n + 1u);
-        memcpy(regs, thread->regs, n * sizeof *regs);
-        thread->points[number].regs = regs;
-    }
-    return number;
+    if (point->op.kind == OP_END)
+        return end_point(thread, point);
+    bool new;
+    hash_into(point, NULL, 0);
+    return intern(thread, point, &new);
 }
 
 static void keep_state(struct c_thread *thread, struct point *point, const struct snapshot *snapshot)

@@ -122,8 +122,13 @@ static const char *file_name(const char *path)
 /* Who runs what, and the run. */
 static void tell(const struct run_of_test *run, const struct run_goal *goal)
 {
-    const struct run_names names = {
-        run->program, run->program, model_location_name, model_is_result, model_is_place, NULL, true};
+    const struct run_names names = {.context = run->program,
+                                    .program = run->program,
+                                    .location = model_location_name,
+                                    .is_result = model_is_result,
+                                    .place_word = model_place_word,
+                                    .held = model_held,
+                                    .is_users = true};
     struct source_lines *lines = source_lines_new(run->arena);
     for (unsigned t = 0; t < run->n_threads; t++) {
         const struct rem_model_thread *thread = &run->test->threads[t];
@@ -151,17 +156,20 @@ static void say_results(const struct run_of_test *run, const uint64_t *row)
     struct source_lines *lines = source_lines_new(run->arena);
     struct source_line line = source_line_of_function(lines, (const void *)(uintptr_t)run->test->holds);
     if (line.function && line.file)
-        printf("FAILED  %s: .holds (%s, %s:%u) is false of what a run leaves as results:\n", run->name,
+        printf("FAILED  %s: .holds (%s, %s:%u) is false at the end of a run with these results:\n", run->name,
                line.function, line.file, line.line);
     else
-        printf("FAILED  %s: .holds is false of what a run leaves as results:\n", run->name);
+        printf("FAILED  %s: .holds is false at the end of a run with these results:\n", run->name);
     source_lines_free(lines);
+    bool any = false;
     for (unsigned t = 0; t < run->n_threads; t++)
-        for (unsigned r = 0; r < REM_MODEL_RESULTS; r++)
-            if (row[t * REM_MODEL_RESULTS + r])
-                printf("  results[%u][%u], which P%u left, is %" PRIu64 "\n", t, r, t,
-                       row[t * REM_MODEL_RESULTS + r]);
-    puts("  all others are 0");
+        for (unsigned r = 0; r < REM_MODEL_RESULTS; r++) {
+            uint64_t value = row[t * REM_MODEL_RESULTS + r];
+            if (value)
+                printf("  results[%u][%u], which P%u left, is %" PRIu64 "\n", t, r, t, value);
+            any |= value != 0;
+        }
+    puts(any ? "  all others are 0" : "  all are 0");
 }
 
 static int say_unknown(const char *name, const char *why)

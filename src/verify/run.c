@@ -44,17 +44,25 @@ static const char *outcome_text(struct arena *arena, struct lm_test *test, const
     return text;
 }
 
-/* The client, asking for the outcome. */
+/* The client, asking for what is wrong with it. That threads wait for ever, or calls fail, no condition says. */
 static const char *litmus_text(struct arena *arena, struct lm_test *test, const struct verify_result *result)
 {
     const char *text = lm_print_test(arena, test);
-    if (result->fault != FAULT_OUTCOME)
-        return text;
     const char *question = strstr(text, "exists (");
     if (!question)
         return text;
-    return arena_printf(arena, "%.*s~exists (%s)\n", (int)(question - text), text,
-                        outcome_text(arena, test, result->row, true));
+    int before = (int)(question - text);
+    switch (result->fault) {
+    case FAULT_OUTCOME:
+        return arena_printf(arena, "%.*s~exists (%s)\n", before, text,
+                            outcome_text(arena, test, result->row, true));
+    case FAULT_STUCK:
+        return arena_printf(arena, "%.*s(* No thread may wait for ever. *)\n%s", before, text, question);
+    case FAULT_CALL:
+        return arena_printf(arena, "%.*s(* No call may fail. *)\n%s", before, text, question);
+    default:
+        return text;
+    }
 }
 
 static const char *in_words(struct arena *arena, struct lm_test *test, const struct verify_result *result)
@@ -93,8 +101,11 @@ static void tell(struct whole *t, struct lm_test *test, const struct verify_opti
         goal.thread = failure->thread;
         goal.point = failure->point;
     }
-    const struct run_names names = {&client, client.program, location_name, is_result,
-                                    NULL,    statement_text, false};
+    const struct run_names names = {.context = &client,
+                                    .program = client.program,
+                                    .location = location_name,
+                                    .is_result = is_result,
+                                    .statement = statement_text};
     run_tell(t->out, t->arena, &names, &query, &goal);
     c_program_free(client.program);
 }

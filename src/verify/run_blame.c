@@ -29,35 +29,27 @@ static const char *name_of(const struct blamer *b, unsigned loc)
 
 /* --- events --- */
 
-static const char *verb_of(unsigned type)
+/* "lands in step 7", "has not landed yet when the run ends" */
+static const char *takes_effect(const struct blamer *b, unsigned event)
 {
-    switch (type) {
-    case T_NRW:
-        return "lands";
-    case T_NAW:
-        return "writes";
-    case T_NLW:
-        return "brings its result";
-    case T_NLR:
-        return "reads its source";
-    case T_NRR:
-    case T_NAR:
-        return "reads";
-    case T_LW:
-        return "gets into memory";
-    default:
-        return "is done";
-    }
-}
-
-/* "in step 7"; of what is not told, or comes behind the end, what is known. */
-static const char *when(const struct blamer *b, unsigned event)
-{
+    static const char *const verbs[][2] = {
+        [T_NRW] = {"lands", "has not landed"},
+        [T_NAW] = {"writes", "has not written"},
+        [T_NLW] = {"brings its result", "has not brought its result"},
+        [T_NLR] = {"reads its source", "has not read its source"},
+        [T_NRR] = {"reads", "has not read"},
+        [T_NAR] = {"reads", "has not read"},
+        [T_LW] = {"gets into memory", "has not got into memory"},
+    };
     const struct story *story = b->w->story;
+    unsigned type = b->order->events[event].type;
     uint32_t at = b->order->of[event].at;
+    bool known = type < sizeof verbs / sizeof *verbs && verbs[type][0];
     if (at >= story->n_steps)
-        return "only after all of these steps";
-    return story->numbers[at] ? arena_printf(b->w->arena, "in step %u", story->numbers[at]) : "before that";
+        return arena_printf(b->w->arena, "%s yet when the run ends", known ? verbs[type][1] : "is not done");
+    const char *verb = known ? verbs[type][0] : "is done";
+    return story->numbers[at] ? arena_printf(b->w->arena, "%s in step %u", verb, story->numbers[at])
+                              : arena_printf(b->w->arena, "%s before the first step that is told", verb);
 }
 
 /* "step 7", or by its operation. */
@@ -73,22 +65,51 @@ static const char *what(const struct blamer *b, unsigned event)
 
 /* --- what is not kept --- */
 
-/* In a user's code a call, in the library's what its calls are made of. */
-static const char *what_orders(const struct blamer *b, const struct event *first, const struct event *second)
+/* "rem_put_value (user.c:31)"; in the library's own code a line or a step. */
+static const char *where(const struct blamer *b, const struct operation *o)
 {
+    const char *function, *line = words_line(b->w, o->thread, o->local->point, &function);
+    const char *call = b->w->names->is_users ? words_call(b->w, o->thread, o->local->point) : NULL;
+    if (!*line)
+        return arena_printf(b->w->arena, "step %u", o->number);
+    return call ? arena_printf(b->w->arena, "%s (%s)", call, line) : line;
+}
+
+/* What to add before the second, and what it does. In a user's code a call, in the library's what its calls are made of. */
+static const char *remedy(const struct blamer *b, const struct edge *edge)
+{
+    const struct event *first = &b->order->events[edge->from], *second = &b->order->events[edge->to];
     bool users = b->w->names->is_users;
     struct arena *a = b->w->arena;
+    const char *done = first->type == T_NLR ? "has read its source" : "has brought its result";
     switch (lost_remedy(first, second)) {
     case REMEDY_MFENCE:
-        return users ? "a rem_mfence" : "an mfence or a locked instruction";
+        return arena_printf(a, "%s: it blocks until the thread's stores are in memory",
+                            users ? "rem_mfence(thread)" : "an mfence or a locked instruction");
     case REMEDY_WAIT:
-        return users ? "a rem_wait for the work id of the first" : "taking the completion of the first";
+        return users ? arena_printf(a, "a rem_wait for the work id of %s: it blocks until that %s",
+                                    where(b, operation_of(b, edge->from)), done)
+                     : arena_printf(
+                           a, "a poll that takes the completion of the first: it blocks until that %s", done);
     case REMEDY_RFENCE:
-        return arena_printf(a, users ? "rem_rfence(thread, %u)" : "a remote fence towards node %u",
-                            first->node);
+        return arena_printf(
+            a,
+            users ? "rem_rfence(thread, %u): what the thread posts to node %u after it begins only "
+                    "when its gets and atomics before it are done"
+                  : "a remote fence towards node %u: what is posted to node %u after it begins only "
+                    "when the gets and atomics before it are done",
+            first->node, first->node);
     default:
-        return users ? arena_printf(a, "rem_gfence(thread, REM_NODE(%u))", first->node)
-                     : arena_printf(a, "a get from node %u, and taking its completion,", first->node);
+        return users ? arena_printf(
+                           a,
+                           "rem_gfence(thread, REM_NODE(%u)): it blocks until all that the thread has posted "
+                           "to node %u is in memory there",
+                           first->node, first->node)
+                     : arena_printf(
+                           a,
+                           "a get from node %u and a poll that takes its completion: when it has read, the "
+                           "writes to node %u before it have landed",
+                           first->node, first->node);
     }
 }
 
@@ -98,21 +119,23 @@ static bool is_at_once(const struct blamer *b, unsigned event)
     return b->order->of[event].at == operation_of(b, event)->step;
 }
 
-static void tell_lost(const struct blamer *b, const struct edge *edge)
+/* *last: the remedy that was told last. */
+static void tell_lost(const struct blamer *b, const struct edge *edge, const char **last)
 {
     struct arena *a = b->w->arena;
     const struct event *first = &b->order->events[edge->from], *second = &b->order->events[edge->to];
     const struct operation *x = operation_of(b, edge->from), *y = operation_of(b, edge->to);
-    const char *other = is_at_once(b, edge->to) ? ""
-                                                : arena_printf(a, ", after the other one, which %s %s",
-                                                               verb_of(second->type), when(b, edge->to));
+    const char *other =
+        is_at_once(b, edge->to) ? "" : arena_printf(a, "; the other one %s", takes_effect(b, edge->to));
     say_wrapped(b->out, 2, WIDTH,
-                arena_printf(a, "P%u's %s stands before its %s in the program, but %s %s%s.", x->thread,
-                             words_long(b->w, x), words_long(b->w, y), verb_of(first->type),
-                             when(b, edge->from), other));
+                arena_printf(a, "P%u's %s stands before its %s in the program, but %s%s.", x->thread,
+                             words_long(b->w, x), words_long(b->w, y), takes_effect(b, edge->from), other));
+    const char *mends = arena_printf(a, "Before %s, add %s.", where(b, y), remedy(b, edge));
     say_wrapped(b->out, 2, WIDTH,
-                arena_printf(a, "Nothing keeps the two in order: %s. Between them, %s would keep the order.",
-                             lost_words(a, first, second), what_orders(b, first, second)));
+                arena_printf(a, "Nothing keeps the two in order: %s. %s", lost_words(a, first, second),
+                             *last && strcmp(*last, mends) == 0 ? "What is to be added above mends this, too."
+                                                                : mends));
+    *last = mends;
 }
 
 /* --- how it shows --- */
@@ -161,13 +184,14 @@ static void tell_kept(const struct blamer *b, const struct edge *edge)
 static void tell_circle(const struct blamer *b)
 {
     const struct reordering *lost = &b->order->lost;
+    const char *last = NULL;
     unsigned first = 0;
     for (unsigned i = 0; i < lost->n_cycle; i++)
         first = lost->lost[i] ? i : first;
     fprintf(b->out, "\nWhat is out of order in this run:\n");
     for (unsigned i = 1; i <= lost->n_cycle; i++)
         if (lost->lost[(first + i) % lost->n_cycle])
-            tell_lost(b, &lost->cycle[(first + i) % lost->n_cycle].edge);
+            tell_lost(b, &lost->cycle[(first + i) % lost->n_cycle].edge, &last);
     fprintf(b->out, "  How it shows:\n");
     for (unsigned i = 1; i <= lost->n_cycle; i++)
         if (!lost->lost[(first + i) % lost->n_cycle])
@@ -195,8 +219,8 @@ static bool tell_between(const struct blamer *b)
                 b->w->arena,
                 "P%u's %s takes effect in step %u, between the two halves of P%u's %s, which reads in step "
                 "%u and writes in step %u: so the %s is overwritten. A remote atomic is atomic against other "
-                "remote "
-                "atomics towards its node only, not against puts, nor against what the node's own CPU does.",
+                "remote atomics towards its node only, not against puts, nor against what the node's own CPU "
+                "does. So have every thread, on that node too, write the word by remote atomics only.",
                 other->thread, words_long(b->w, other), story->numbers[at], o->thread, words_long(b->w, o),
                 story->numbers[o->read], o->write < story->n_steps ? story->numbers[o->write] : 0,
                 words_noun(other)));
@@ -205,35 +229,158 @@ static bool tell_between(const struct blamer *b)
     return any;
 }
 
-/* --- neither --- */
+/* --- several words --- */
 
-/* A put or get of several words some of which have taken effect without the others, or out of their order. */
-static bool tell_words(const struct blamer *b)
+static uint32_t effect_of(const struct operation *o)
 {
-    const struct story *story = b->w->story;
-    const struct operation *o = NULL;
-    const char *order = "";
-    for (uint32_t i = 0; i < story->n_operations; i++) {
-        const struct operation *word = &story->operations[i];
-        if (word->words < 2 || (o && word->thread != o->thread))
-            continue;
-        order = arena_printf(b->w->arena, "%s%s%u", order, o ? ", " : "", word->word);
-        o = o ? o : word;
-    }
-    if (!o)
-        return false;
-    fputs("\nWhat there is to know of this run:\n", b->out);
-    say_wrapped(
-        b->out, 2, WIDTH,
-        arena_printf(
-            b->w->arena,
-            "The %u words of P%u's %s are not one step: they arrive one by one, in any order (here %s), "
-            "and others see some of them before the rest. Otherwise nothing is out of order.",
-            o->words, o->thread, o->local->kind == OP_GET ? "get" : "put", order));
-    return true;
+    return o->local->kind == OP_GET ? o->read : o->write;
 }
 
-void run_blame(FILE *out, const struct run_words *words)
+/* Whether another thread does something between the first and the last word. */
+static bool is_split(const struct story *story, uint32_t whole)
+{
+    const struct operation *o = &story->operations[whole];
+    uint32_t first = NOT_AT_ALL, last = 0;
+    for (uint32_t i = whole; i < story->n_operations; i++) {
+        uint32_t at = effect_of(&story->operations[i]);
+        if (story->operations[i].whole != whole)
+            continue;
+        first = at < first ? at : first;
+        last = at > last ? at : last;
+    }
+    if (first >= story->n_steps)
+        return false;
+    if (last >= story->n_steps || story->in_part[o->thread] != NO_OPERATION)
+        return true;
+    for (uint32_t at = first; at < last; at++)
+        if (story->told[at] && story->steps[at].thread != o->thread)
+            return true;
+    return false;
+}
+
+/* "1, 3": the words that have taken effect, in their order. */
+static const char *words_in_order(const struct blamer *b, uint32_t whole, unsigned *n)
+{
+    const struct story *story = b->w->story;
+    const char *text = "";
+    *n = 0;
+    for (uint32_t at = 0; at < story->n_steps; at++) {
+        const struct operation *o = &story->operations[story->operation[at]];
+        if (o->whole == whole && effect_of(o) == at)
+            text = arena_printf(b->w->arena, "%s%s%u", text, (*n)++ ? ", " : "", o->word);
+    }
+    return text;
+}
+
+/* A put or get of several words some of which have taken effect without the others. */
+static bool tell_several(const struct blamer *b)
+{
+    const struct story *story = b->w->story;
+    for (uint32_t i = 0; i < story->n_operations; i++) {
+        const struct operation *o = &story->operations[i];
+        if (o->words < 2 || o->whole != i || !is_split(story, i))
+            continue;
+        bool get = o->local->kind == OP_GET;
+        unsigned n;
+        const char *order = words_in_order(b, i, &n);
+        const char *which =
+            n < o->words ? arena_printf(b->w->arena, "so far only %s %s", n == 1 ? "word" : "words", order)
+                         : arena_printf(b->w->arena, "here %s", order);
+        fputs("\nWhat goes wrong in this run:\n", b->out);
+        say_wrapped(
+            b->out, 2, WIDTH,
+            arena_printf(
+                b->w->arena,
+                "A %s of %u words, as P%u's of step %u, is not one step: its words %s one by one, in any "
+                "order "
+                "(%s), and other threads go on in between. %s",
+                words_noun(o), o->words, o->thread, o->number, get ? "are read" : "land", which,
+                get ? "To get words that belong together, have reader and writer hold a lock, or look at a "
+                      "sequence number before and after."
+                    : "To tell that all have landed, send a flag by a second put to the same node: puts of "
+                      "one "
+                      "thread to one node land in order."));
+        return true;
+    }
+    return false;
+}
+
+/* --- neither --- */
+
+/* Who waits at the end, "P0 and P2", and for what. */
+struct waiting {
+    const char *who;
+    unsigned n, n_completions, n_holders;
+};
+
+static const char *held_at_end(const struct blamer *b, unsigned thread, const struct local *local)
+{
+    const struct run_names *names = b->w->names;
+    uint64_t ticket;
+    return names->held ? names->held(b->w->arena, names->context, thread, local->point, 0, &ticket) : NULL;
+}
+
+static struct waiting find_waiting(const struct blamer *b)
+{
+    const struct story *story = b->w->story;
+    struct waiting found = {.who = ""};
+    for (unsigned thread = 0; thread < story->machine->n_threads; thread++) {
+        const struct local *local = local_of(story->machine, story->states[story->n_steps], thread);
+        if (local->kind == OP_END)
+            continue;
+        found.who = arena_printf(b->w->arena, "%s%sP%u", found.who, found.n ? " and " : "", thread);
+        found.n++;
+        found.n_completions += local->kind == OP_POLL;
+        found.n_holders += held_at_end(b, thread, local) != NULL;
+    }
+    return found;
+}
+
+/* A thread that has ended with a lock: "P1 has ended without releasing lock." */
+static const char *kept_locks(const struct blamer *b)
+{
+    const struct story *story = b->w->story;
+    const char *text = "";
+    for (unsigned thread = 0; thread < story->machine->n_threads; thread++) {
+        const struct local *local = local_of(story->machine, story->states[story->n_steps], thread);
+        const char *lock = local->kind == OP_END ? held_at_end(b, thread, local) : NULL;
+        if (lock)
+            text = arena_printf(b->w->arena, "%s P%u has ended without releasing %s.", text, thread, lock);
+    }
+    return text;
+}
+
+static void tell_stuck(const struct blamer *b)
+{
+    struct waiting w = find_waiting(b);
+    bool many = w.n > 1;
+    const char *what = w.n_completions == 0     ? many ? "changes the values" : "changes the value"
+                       : w.n_completions == w.n ? many ? "gives the completions" : "gives the completion"
+                                                : "changes the values, or gives the completions,";
+    const char *circle =
+        many && w.n_holders == w.n
+            ? " Each of them holds a lock meanwhile: have all threads acquire locks in one order."
+            : "";
+    say_wrapped(
+        b->out, 2, WIDTH,
+        arena_printf(b->w->arena,
+                     "No reordering is involved. What is missing is a step that %s that %s %s for.%s%s", what,
+                     w.who, many ? "wait" : "waits", kept_locks(b), circle));
+}
+
+static void tell_no_reordering(const struct blamer *b, bool stuck)
+{
+    fputs("\nWhat goes wrong in this run:\n", b->out);
+    if (stuck)
+        tell_stuck(b);
+    else
+        say_wrapped(b->out, 2, WIDTH,
+                    "No reordering is involved: every operation takes effect in program order, and the "
+                    "threads merely "
+                    "interleave like this. A fence or wait will not help; the algorithm itself must change.");
+}
+
+void run_blame(FILE *out, const struct run_words *words, bool stuck)
 {
     struct run_order order = run_order_of(words->arena, words->story);
     struct blamer b = {.w = words, .order = &order, .out = out};
@@ -244,11 +391,6 @@ void run_blame(FILE *out, const struct run_words *words)
         fprintf(out,
                 "\n(The run has more than %d events: it was not looked into what is out of order in it.)\n",
                 REORDERING_MOST_EVENTS);
-    else if (!between && !tell_words(&b))
-        fputs("\nNothing is out of order in this run: each thread's operations take effect one after the "
-              "other, as they "
-              "stand in the\nprogram. That the threads take turns in this way is enough; no further fence or "
-              "wait would rule it "
-              "out.\n",
-              out);
+    else if (!between && !tell_several(&b))
+        tell_no_reordering(&b, stuck);
 }

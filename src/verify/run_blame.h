@@ -6,8 +6,9 @@
 
 #include <stdio.h>
 
-/* The orders of the program that are not kept in the run; or a write that comes between the halves of a remote atomic; or
- * that it is neither. */
-void run_blame(FILE *, const struct run_words *);
+/* The orders of the program that are not kept in the run, and what would keep them; a write that comes between the halves
+ * of a remote atomic; a put or get of several words of which others see a part; or that it is none of these. `stuck`: the
+ * run ends with threads that wait for ever. */
+void run_blame(FILE *, const struct run_words *, bool stuck);
 
 #endif

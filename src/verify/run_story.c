@@ -66,6 +66,9 @@ static void take_steps(struct arena *arena, struct story *story)
     story->numbers = ARENA_ARRAY(arena, unsigned, capacity);
     story->operation = ARENA_ARRAY(arena, uint32_t, capacity);
     story->operations = ARENA_ARRAY(arena, struct operation, capacity);
+    story->in_part = ARENA_ARRAY(arena, uint32_t, story->machine->n_threads);
+    for (unsigned thread = 0; thread < story->machine->n_threads; thread++)
+        story->in_part[thread] = NO_OPERATION;
 }
 
 /* A step that only moves an operation on inside the network card, without reading or writing memory, is not told. */
@@ -108,6 +111,16 @@ static uint32_t forwarded_from(const struct origins *origins, const uint8_t *bef
     return NO_OPERATION;
 }
 
+/* The words of one put or get are asked for one after the other. */
+static void note_words(struct story *story, const struct c_program *program, struct operation *o)
+{
+    uint32_t number = (uint32_t)(o - story->operations), before = story->in_part[o->thread];
+    c_program_words_at(program, o->thread, o->local->point, &o->word, &o->words);
+    o->whole = before == NO_OPERATION ? number : story->operations[before].whole;
+    o->nth = before == NO_OPERATION ? 1 : (uint8_t)(story->operations[before].nth + 1);
+    story->in_part[o->thread] = o->nth < o->words ? number : NO_OPERATION;
+}
+
 static void begin_operation(struct story *story, const struct c_program *program,
                             const struct origins *origins, uint32_t at)
 {
@@ -123,7 +136,7 @@ static void begin_operation(struct story *story, const struct c_program *program
                             .result = NOT_AT_ALL,
                             .forwarded = NO_OPERATION,
                             .polled = NO_OPERATION};
-    c_program_words_at(program, thread, o->local->point, &o->word, &o->words);
+    note_words(story, program, o);
     switch (o->local->kind) {
     case OP_LOAD:
     case OP_AWAIT:

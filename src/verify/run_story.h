@@ -7,6 +7,7 @@
 
 /* Where in the run something takes effect: the index of a step. */
 enum { NOT_AT_ALL = UINT32_MAX };
+enum { NO_OPERATION = UINT32_MAX };
 
 /* An operation: what a thread asks for in one step of its CPU. */
 struct operation {
@@ -20,7 +21,10 @@ struct operation {
     uint32_t forwarded; /* a load that is served by an own store which is not in memory yet: that operation */
     uint32_t polled;    /* a poll: the operation whose completion it takes */
     bool landed;        /* … and whether its write was in memory by then */
-    uint8_t word, words; /* one of the words of a put or get: which of how many; 0: it is the only one */
+    /* One of the words of a put or get: which of how many (0: it is the only one), which operation was the first of them,
+     * and how many there were with this one. */
+    uint8_t word, words, nth;
+    uint32_t whole;
 };
 
 struct story {
@@ -38,6 +42,9 @@ struct story {
     uint32_t n_operations;
     uint32_t *on_its_way; /* at the end of the run: operations, in the order in which they were asked for */
     uint32_t n_on_its_way;
+    /* Each thread's put or get of several words not all of which the run has come to: the last of them; or NO_OPERATION. (The
+     * model has the words asked for one by one, which nobody can tell from all being asked for at once.) */
+    uint32_t *in_part;
 };
 
 /* The machine goes on to be used. */
@@ -51,7 +58,6 @@ void story_number(struct story *);
 /* The location that the step writes, or PROG_NO_LOC. */
 unsigned story_written(const struct story *, uint32_t step);
 /* Of a step that writes: the remote atomic between whose two halves, on the same word, it comes; else NO_OPERATION. */
-enum { NO_OPERATION = UINT32_MAX };
 uint32_t story_between(const struct story *, uint32_t step);
 
 /* What of the operation works on which location. */

@@ -19,14 +19,6 @@ struct teller {
     unsigned statement[PROG_MAX_THREADS]; /* told last, plus one */
 };
 
-/* A word that only the library's calls see. */
-static bool is_internal(const struct run_words *w, unsigned loc)
-{
-    const struct run_names *names = w->names;
-    return loc != PROG_NO_LOC && (names->is_result(names->context, loc) ||
-                                  (names->is_place && names->is_place(names->context, loc)));
-}
-
 /* --- the steps --- */
 
 static const char *statement_text(const struct teller *t, unsigned thread, unsigned number)
@@ -62,6 +54,69 @@ static void tell_step(struct teller *t, uint32_t at)
         fprintf(t->out, "%4u     P%u's network card, towards node %u: %s\n", story->numbers[at], step.thread,
                 t->machine->qps[step.qp].node, text);
     }
+}
+
+/* --- locks --- */
+
+static const struct local *local_after(const struct teller *t, uint32_t step, unsigned thread)
+{
+    return local_of(t->machine, t->words.story->states[step], thread);
+}
+
+/* Whether the thread holds the lock there. */
+static bool is_held(const struct run_words *w, unsigned thread, const struct local *local, const char *lock)
+{
+    const struct run_names *names = w->names;
+    uint64_t ticket;
+    const char *name;
+    for (unsigned i = 0; (name = names->held(w->arena, names->context, thread, local->point, i, &ticket));
+         i++)
+        if (strcmp(name, lock) == 0)
+            return true;
+    return false;
+}
+
+/* What the thread holds at `now` and not at `before`. */
+static void tell_change(const struct teller *t, unsigned thread, const struct local *now,
+                        const struct local *before, bool takes)
+{
+    const struct run_names *names = t->words.names;
+    uint64_t ticket;
+    const char *lock;
+    for (unsigned i = 0; (lock = names->held(t->words.arena, names->context, thread, now->point, i, &ticket));
+         i++) {
+        if (is_held(&t->words, thread, before, lock))
+            continue;
+        if (takes)
+            fprintf(t->out, "      P%u now holds %s, with ticket %" PRIu64 "\n", thread, lock, ticket);
+        else
+            fprintf(t->out, "      P%u releases %s:\n", thread, lock);
+    }
+}
+
+static void tell_locks(const struct teller *t, uint32_t at)
+{
+    struct step step = t->words.story->steps[at];
+    if (!t->words.names->held || step.rule != RULE_CPU)
+        return;
+    const struct local *before = local_after(t, at, step.thread),
+                       *after = local_after(t, at + 1, step.thread);
+    tell_change(t, step.thread, after, before, true);
+    tell_change(t, step.thread, before, after, false);
+}
+
+/* ", holding lock" */
+static const char *still_holds(const struct teller *t, unsigned thread)
+{
+    const struct run_words *w = &t->words;
+    const struct local *local = local_after(t, w->story->n_steps, thread);
+    const char *text = "", *lock;
+    uint64_t ticket;
+    for (unsigned i = 0; w->names->held && (lock = w->names->held(w->arena, w->names->context, thread,
+                                                                  local->point, i, &ticket));
+         i++)
+        text = arena_printf(w->arena, "%s%s%s", text, i ? " and " : ", still holding ", lock);
+    return text;
 }
 
 /* --- where each thread stands in the end --- */
@@ -101,7 +156,7 @@ static const char *round_words(const struct teller *t, unsigned thread)
         unsigned loc = step.rule == RULE_CPU && local->kind == OP_LOAD ? local->loc : (unsigned)PROG_NO_LOC;
         if (step.rule == RULE_GET_READ || step.rule == RULE_RCAS_FAIL)
             loc = entry_loc(get_entries(m, state)[get_ends(m, state)[m->qps[step.qp].fifo] + step.at]);
-        if (loc != PROG_NO_LOC && !is_internal(w, loc)) {
+        if (loc != PROG_NO_LOC && !words_is_internal(w, loc)) {
             uint64_t value = machine_value(m, machine_load(m, state, thread, loc));
             const char *found = arena_printf(w->arena, "%s = %" PRIu64,
                                              w->names->location(w->arena, w->names->context, loc), value);
@@ -121,7 +176,8 @@ static void tell_waiting(const struct teller *t, unsigned thread, const struct l
     const struct run_words *w = &t->words;
     const uint8_t *last = w->story->states[w->story->n_steps];
     const char *place = words_place(w, thread, local->point);
-    fprintf(t->out, "      P%u waits for ever%s   [%s]\n             ", thread, in, place);
+    fprintf(t->out, "      P%u waits for ever%s%s   [%s]\n             ", thread, in, still_holds(t, thread),
+            place);
     if (local->kind == OP_SPIN_BEGIN) {
         const char *found = round_words(t, thread);
         if (*found)
@@ -152,9 +208,9 @@ static const char *in_words(const struct teller *t, unsigned thread, uint32_t po
 static void tell_thread(const struct teller *t, unsigned thread)
 {
     const struct run_words *w = &t->words;
-    const struct local *local = local_of(t->machine, w->story->states[w->story->n_steps], thread);
+    const struct local *local = local_after(t, w->story->n_steps, thread);
     if (local->kind == OP_END) {
-        fprintf(t->out, "      P%u has ended\n", thread);
+        fprintf(t->out, "      P%u has ended%s\n", thread, still_holds(t, thread));
         return;
     }
     const char *in = in_words(t, thread, local->point), *place = words_place(w, thread, local->point);
@@ -162,21 +218,47 @@ static void tell_thread(const struct teller *t, unsigned thread)
         fprintf(t->out, "      P%u fails%s   [%s]\n", thread, in, place);
     else if (t->goal->stuck && is_stuck_in(local->kind))
         tell_waiting(t, thread, local, in);
+    else if (w->story->in_part[thread] != NO_OPERATION)
+        fprintf(t->out, "      P%u stands%s   [%s]\n", thread, in, place);
     else
-        fprintf(t->out, "      P%u stands%s; next it %s   [%s]\n", thread, in, words_next(w, local, thread),
-                place);
+        fprintf(t->out, "      P%u stands%s; next it %s   [%s]\n", thread, in, words_next(w, local), place);
+}
+
+/* "words 2 and 3 of P0's put (step 4)": those that the run has not come to. */
+static const char *missing_words(const struct teller *t, const struct operation *last)
+{
+    const struct story *story = t->words.story;
+    struct arena *a = t->words.arena;
+    bool plural = last->nth + 1 < last->words;
+    const char *text = plural ? "words" : "word", *comma = " ";
+    for (unsigned word = 1; word <= last->words; word++) {
+        bool there = false;
+        for (uint32_t i = last->whole; i < story->n_operations; i++)
+            there |= story->operations[i].whole == last->whole && story->operations[i].word == word;
+        if (there)
+            continue;
+        text = arena_printf(a, "%s%s%u", text, comma, word);
+        comma = ", ";
+    }
+    return arena_printf(a, "%s of P%u's %s", text, last->thread, words_short(&t->words, last));
 }
 
 static void tell_on_its_way(const struct teller *t)
 {
     const struct story *story = t->words.story;
+    const char *text = "";
     for (uint32_t i = 0; i < story->n_on_its_way; i++) {
         const struct operation *o = &story->operations[story->on_its_way[i]];
-        fprintf(t->out, "%sP%u's %s (step %u)", i ? ", " : "      still on its way: ", o->thread,
-                words_operation(&t->words, o), o->number);
+        const char *word = o->words > 1 ? arena_printf(t->words.arena, "word %u of ", o->word) : "";
+        text = arena_printf(t->words.arena, "%s%s%sP%u's %s (step %u)", text, *text ? ", " : "", word,
+                            o->thread, words_operation(&t->words, o), o->number);
     }
-    if (story->n_on_its_way)
-        fputc('\n', t->out);
+    for (unsigned thread = 0; thread < t->machine->n_threads; thread++)
+        if (story->in_part[thread] != NO_OPERATION)
+            text = arena_printf(t->words.arena, "%s%s%s", text, *text ? ", " : "",
+                                missing_words(t, &story->operations[story->in_part[thread]]));
+    if (*text)
+        fprintf(t->out, "      still on its way: %s\n", text);
 }
 
 static void tell_end(const struct teller *t)
@@ -226,9 +308,10 @@ static void hide_internal(const struct run_words *w, struct story *story, const 
         return;
     if (o->local->kind == OP_POLL && o->polled != NO_OPERATION)
         story_hide(story, o->step, told_before(story, o->step - 1));
-    if (o->local->kind == OP_LOAD && is_call_of_object(call) && is_internal(w, o->local->loc))
+    if (o->local->kind == OP_LOAD && is_call_of_object(call) && words_is_internal(w, o->local->loc) &&
+        !words_is_ticket(w, o->local->loc))
         story_hide(story, o->step, told_before(story, o->step - 1));
-    if (operation_is_remote(o) && o->result < story->n_steps && is_internal(w, operation_near(o)))
+    if (operation_is_remote(o) && o->result < story->n_steps && words_is_internal(w, operation_near(o)))
         story_hide(story, o->result, o->read);
 }
 
@@ -243,10 +326,29 @@ static bool is_one_piece(const struct story *story, const struct operation *o)
     return true;
 }
 
+/* A poll that takes the completion of one word of several, and of the same ones the next poll takes another. */
+static bool is_poll_in_part(const struct story *story, uint32_t number)
+{
+    const struct operation *o = &story->operations[number];
+    if (o->local->kind != OP_POLL || o->polled == NO_OPERATION)
+        return false;
+    for (uint32_t i = number + 1; i < story->n_operations; i++) {
+        const struct operation *other = &story->operations[i];
+        if (other->local->kind == OP_POLL && other->polled != NO_OPERATION &&
+            story->operations[other->polled].whole == story->operations[o->polled].whole)
+            return true;
+    }
+    return false;
+}
+
 static void shorten(const struct run_words *w, struct story *story)
 {
     for (uint32_t i = 0; i < story->n_operations; i++) {
         const struct operation *o = &story->operations[i];
+        if (o->nth > 1)
+            story_hide(story, o->step, story->operations[o->whole].step);
+        if (is_poll_in_part(story, i))
+            story_hide(story, o->step, told_before(story, o->step - 1));
         if (o->local->kind == OP_STORE && o->write == o->step + 1 && o->write < story->n_steps)
             story_hide(story, o->write, o->step);
         if (is_one_piece(story, o))
@@ -257,21 +359,49 @@ static void shorten(const struct run_words *w, struct story *story)
 
 /* --- all --- */
 
+/* Whether some operation of the run is on a word of that name. */
+static bool names_word(const struct run_words *w, const char *part)
+{
+    const struct story *story = w->story;
+    for (uint32_t i = 0; i < story->n_operations; i++) {
+        const struct operation *o = &story->operations[i];
+        unsigned loc = operation_is_remote(o) ? operation_far(o) : o->local->loc;
+        if (loc != PROG_NO_LOC && strstr(w->names->location(w->arena, w->names->context, loc), part))
+            return true;
+    }
+    return false;
+}
+
+static void tell_header(const struct teller *t)
+{
+    fputs("\nA run that leads there. Indented: done by a network card or a store buffer, not by the thread "
+          "itself. x@1 is x on\nnode 1; [a < b] is line a of the C code, called from line b.\n",
+          t->out);
+    if (names_word(&t->words, ".rel["))
+        fputs("The words of a lock l: l.next is the next ticket to be drawn; l.rel[P0], a copy on each node, "
+              "the "
+              "ticket after the\none that P0 released last.\n",
+              t->out);
+    else if (names_word(&t->words, ".serving"))
+        fputs("The words of a lock l: l.next is the next ticket to be drawn, l.serving the ticket whose turn "
+              "it is.\n",
+              t->out);
+}
+
 static void tell_run(struct teller *t, const struct run *run)
 {
     struct story *story = story_of(t->words.arena, t->machine, t->words.names->program, run);
     t->words.story = story;
     shorten(&t->words, story);
     story_number(story);
-    fprintf(
-        t->out,
-        "\nA shortest run (towards the right: the network cards and store buffers; in brackets: the %s):\n",
-        t->words.names->is_users ? "line of your code, and who called it" : "line of C, and who called it");
-    for (uint32_t at = 0; at < story->n_steps; at++)
+    tell_header(t);
+    for (uint32_t at = 0; at < story->n_steps; at++) {
         if (story->told[at])
             tell_step(t, at);
+        tell_locks(t, at);
+    }
     tell_end(t);
-    run_blame(t->out, &t->words);
+    run_blame(t->out, &t->words, t->goal->stuck);
 }
 
 /* A run in which each thread does one thing after the other says more than a shorter one in which it does not. */

@@ -19,12 +19,20 @@ static bool is_result(const struct run_words *w, unsigned loc)
     return loc != PROG_NO_LOC && w->names->is_result(w->names->context, loc);
 }
 
-/* Where results go that nobody but the library sees. */
-static bool is_internal(const struct run_words *w, unsigned loc)
+static enum place_word place_of(const struct run_words *w, unsigned loc)
 {
-    const struct run_names *names = w->names;
-    return is_result(w, loc) ||
-           (loc != PROG_NO_LOC && names->is_place && names->is_place(names->context, loc));
+    return loc != PROG_NO_LOC && w->names->place_word ? w->names->place_word(w->names->context, loc)
+                                                      : NO_PLACE;
+}
+
+bool words_is_ticket(const struct run_words *w, unsigned loc)
+{
+    return place_of(w, loc) == PLACE_TICKET;
+}
+
+bool words_is_internal(const struct run_words *w, unsigned loc)
+{
+    return is_result(w, loc) || place_of(w, loc) != NO_PLACE;
 }
 
 /* --- where in the C code --- */
@@ -172,9 +180,12 @@ const char *words_noun(const struct operation *o)
     }
 }
 
-static const char *word_of(const struct run_words *w, const struct operation *o)
+static uint32_t first_of_several(const struct story *story)
 {
-    return o->words > 1 ? arena_printf(w->arena, "word %u of the ", o->word) : "";
+    for (uint32_t i = 0; i < story->n_operations; i++)
+        if (story->operations[i].words > 1)
+            return i;
+    return NO_OPERATION;
 }
 
 const char *words_operation(const struct run_words *w, const struct operation *o)
@@ -211,7 +222,8 @@ const char *words_short(const struct run_words *w, const struct operation *o)
 const char *words_long(const struct run_words *w, const struct operation *o)
 {
     const char *function, *line = words_line(w, o->thread, o->local->point, &function);
-    return arena_printf(w->arena, "%s%s (step %u%s%s)", word_of(w, o), words_operation(w, o), o->number,
+    const char *word = o->words > 1 ? arena_printf(w->arena, ", word %u of %u", o->word, o->words) : "";
+    return arena_printf(w->arena, "%s%s (step %u%s%s)", words_operation(w, o), word, o->number,
                         *line ? ", " : "", line);
 }
 
@@ -237,14 +249,13 @@ static const char *load_words(const struct run_words *w, const struct operation 
 {
     struct arena *a = w->arena;
     unsigned loc = o->local->loc;
-    if (is_result(w, loc)) {
+    if (words_is_internal(w, loc)) {
         bool early;
         const struct operation *from = bringer(w, o->thread, loc, at, &early);
         if (from)
-            return early ? arena_printf(a, "takes the result of its %s before it is there: %" PRIu64,
-                                        words_short(w, from), o->value_read)
-                         : arena_printf(a, "takes the result of its %s: %" PRIu64, words_short(w, from),
-                                        o->value_read);
+            return arena_printf(a, "takes the result of its %s%s: %" PRIu64 "%s", words_short(w, from),
+                                early ? " before it is there" : "", o->value_read,
+                                words_is_ticket(w, loc) ? ", its ticket" : "");
     }
     if (o->forwarded != NO_OPERATION)
         return arena_printf(a, "loads %s: %" PRIu64 " (its own %s, still in its store buffer)",
@@ -264,24 +275,15 @@ static const char *poll_words(const struct run_words *w, const struct operation 
     return arena_printf(w->arena, "polls the completion of its %s (%s)", words_short(w, of), what);
 }
 
-/* A word of a put of several, or the put. */
-static const char *posts(const struct run_words *w, const char *what, uint8_t word, uint8_t words)
-{
-    if (words <= 1)
-        return arena_printf(w->arena, "posts a %s", what);
-    return arena_printf(w->arena,
-                        "posts word %u of %u of a %s (the words of one operation arrive in any order)", word,
-                        words, what);
-}
-
 static const char *into(const struct run_words *w, unsigned near)
 {
-    return is_internal(w, near) ? "" : arena_printf(w->arena, ", its result to go into %s", name_of(w, near));
+    return words_is_internal(w, near)
+               ? ""
+               : arena_printf(w->arena, ", its result to go into %s", name_of(w, near));
 }
 
 /* What it does, except for what it finds. */
-static const char *plain_words(const struct run_words *w, const struct local *local, uint8_t word,
-                               uint8_t words)
+static const char *plain_words(const struct run_words *w, const struct local *local)
 {
     const struct machine *m = w->story->machine;
     struct arena *a = w->arena;
@@ -308,14 +310,11 @@ static const char *plain_words(const struct run_words *w, const struct local *lo
     case OP_MFENCE:
         return "mfence: its store buffer is empty";
     case OP_PUT:
-        return near == PROG_NO_LOC
-                   ? arena_printf(a, "posts a put of the value %" PRIu64 " to %s", v, far)
-                   : posts(w, arena_printf(a, "put of %s to %s", name_of(w, near), far), word, words);
+        return near == PROG_NO_LOC ? arena_printf(a, "posts a put of the value %" PRIu64 " to %s", v, far)
+                                   : arena_printf(a, "posts a put of %s to %s", name_of(w, near), far);
     case OP_GET:
-        return posts(w,
-                     arena_printf(a, "get of %s%s", far,
-                                  is_internal(w, near) ? "" : arena_printf(a, " into %s", name_of(w, near))),
-                     word, words);
+        return arena_printf(a, "posts a get of %s%s", far,
+                            words_is_internal(w, near) ? "" : arena_printf(a, " into %s", name_of(w, near)));
     case OP_RCAS:
         return arena_printf(a, "posts a remote compare-and-swap of %s from %" PRIu64 " to %" PRIu64 "%s", far,
                             e, v, into(w, near));
@@ -333,6 +332,20 @@ static const char *plain_words(const struct run_words *w, const struct local *lo
     }
 }
 
+/* A put or get of several words, told at the first of them that the run comes to. */
+static const char *several_words(const struct run_words *w, const struct operation *o)
+{
+    const struct story *story = w->story;
+    for (uint32_t i = o->whole; i < story->n_operations; i++)
+        if (story->operations[i].whole == o->whole && story->operations[i].word == 1)
+            o = &story->operations[i];
+    return arena_printf(w->arena, "posts a %s of %u words: word %u, %s to %s, and the others%s",
+                        words_noun(o), o->words, o->word,
+                        name_of(w, o->local->kind == OP_PUT ? operation_near(o) : operation_far(o)),
+                        name_of(w, o->local->kind == OP_PUT ? operation_far(o) : operation_near(o)),
+                        o->whole == first_of_several(story) ? " (they travel one by one, in any order)" : "");
+}
+
 static const char *cpu_words(const struct run_words *w, uint32_t at)
 {
     const struct operation *o = &w->story->operations[w->story->operation[at]];
@@ -344,23 +357,21 @@ static const char *cpu_words(const struct run_words *w, uint32_t at)
     case OP_CAS:
     case OP_FAA:
     case OP_XCHG:
-        return arena_printf(w->arena, "%s: it was %" PRIu64, plain_words(w, o->local, 0, 0), o->value_read);
+        return arena_printf(w->arena, "%s: it was %" PRIu64, plain_words(w, o->local), o->value_read);
     case OP_POLL:
         return poll_words(w, o);
     case OP_STORE:
         return arena_printf(
-            w->arena, "%s%s", plain_words(w, o->local, 0, 0),
+            w->arena, "%s%s", plain_words(w, o->local),
             o->write < w->story->n_steps && !w->story->told[o->write] ? "" : " (into its store buffer)");
     default:
-        return plain_words(w, o->local, o->word, o->words);
+        return o->words > 1 ? several_words(w, o) : plain_words(w, o->local);
     }
 }
 
-const char *words_next(const struct run_words *w, const struct local *local, unsigned thread)
+const char *words_next(const struct run_words *w, const struct local *local)
 {
-    uint8_t word, words;
-    c_program_words_at(w->names->program, thread, local->point, &word, &words);
-    return plain_words(w, local, word, words);
+    return plain_words(w, local);
 }
 
 /* --- what the network card and the store buffer do --- */
@@ -369,34 +380,35 @@ static const char *silent_words(const struct run_words *w, uint32_t at)
 {
     const struct operation *o = &w->story->operations[w->story->operation[at]];
     struct arena *a = w->arena;
-    const char *own = words_short(w, o);
+    const char *own = o->words > 1 ? arena_printf(a, "word %u of its %s", o->word, words_short(w, o))
+                                   : arena_printf(a, "its %s", words_short(w, o));
     bool remote = operation_is_remote(o);
     const char *far = remote ? name_of(w, operation_far(o)) : "";
     switch ((enum rule)w->story->steps[at].rule) {
     case RULE_FLUSH:
-        return arena_printf(a, "its %s gets into memory: %s = %" PRIu64, own, name_of(w, o->local->loc),
+        return arena_printf(a, "%s gets into memory: %s = %" PRIu64, own, name_of(w, o->local->loc),
                             o->value_written);
     case RULE_PUT_READ:
-        return arena_printf(a, "its %s reads its source: %s = %" PRIu64, own, name_of(w, operation_near(o)),
+        return arena_printf(a, "%s reads its source: %s = %" PRIu64, own, name_of(w, operation_near(o)),
                             o->value_read);
     case RULE_GET_READ:
-        return arena_printf(a, "its %s reads %s = %" PRIu64, own, far, o->value_read);
+        return arena_printf(a, "%s reads %s = %" PRIu64, own, far, o->value_read);
     case RULE_RCAS_FAIL:
-        return arena_printf(a, "its %s reads %s = %" PRIu64 " and fails", own, far, o->value_read);
+        return arena_printf(a, "%s reads %s = %" PRIu64 " and fails", own, far, o->value_read);
     case RULE_RCAS:
     case RULE_RFAA:
         if (o->write < w->story->n_steps && !w->story->told[o->write])
-            return arena_printf(a, "its %s reads %s = %" PRIu64 " and writes %" PRIu64, own, far,
-                                o->value_read, o->value_written);
-        return arena_printf(a, "its %s, first half: reads %s = %" PRIu64, own, far, o->value_read);
+            return arena_printf(a, "%s reads %s = %" PRIu64 " and writes %" PRIu64, own, far, o->value_read,
+                                o->value_written);
+        return arena_printf(a, "%s, first half: reads %s = %" PRIu64, own, far, o->value_read);
     case RULE_PUT_LAND:
-        return arena_printf(a, "its %s lands: %s = %" PRIu64, own, far, o->value_written);
+        return arena_printf(a, "%s lands: %s = %" PRIu64, own, far, o->value_written);
     case RULE_ATOMIC_LAND:
-        return arena_printf(a, "its %s, second half: writes %s = %" PRIu64, own, far, o->value_written);
+        return arena_printf(a, "%s, second half: writes %s = %" PRIu64, own, far, o->value_written);
     case RULE_LOCAL_LAND:
         return is_result(w, operation_near(o))
-                   ? arena_printf(a, "the result of its %s is in local memory: %" PRIu64, own, o->value_read)
-                   : arena_printf(a, "the result of its %s lands: %s = %" PRIu64, own,
+                   ? arena_printf(a, "the result of %s is in local memory: %" PRIu64, own, o->value_read)
+                   : arena_printf(a, "the result of %s lands: %s = %" PRIu64, own,
                                   name_of(w, operation_near(o)), o->value_read);
     default:
         return "";

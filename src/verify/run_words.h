@@ -21,6 +21,11 @@ const char *words_call(const struct run_words *, unsigned thread, uint32_t point
 /* Its innermost line alone, and the function that it is in. */
 const char *words_line(const struct run_words *, unsigned thread, uint32_t point, const char **function);
 
+/* A word where results go that only the library's calls see. */
+bool words_is_internal(const struct run_words *, unsigned loc);
+/* … and of these, a thread's ticket of a lock. */
+bool words_is_ticket(const struct run_words *, unsigned loc);
+
 /* "put" */
 const char *words_noun(const struct operation *);
 /* "put of 1 to counter@0" */
@@ -32,7 +37,7 @@ const char *words_long(const struct run_words *, const struct operation *);
 
 /* What a step does: of the CPU, "posts a put of 1 to counter@0"; else "its put of step 13 lands: counter@0 = 1". */
 const char *words_step(const struct run_words *, uint32_t step);
-/* What the thread would do next in this state. */
-const char *words_next(const struct run_words *, const struct local *, unsigned thread);
+/* What the thread would do next in this state: "posts a put of 1 to counter@0". */
+const char *words_next(const struct run_words *, const struct local *);
 
 #endif

@@ -125,7 +125,7 @@ bool model_is_result(const void *context, unsigned loc)
     return is_result_word(c_program_world(program, 0), node, offset);
 }
 
-bool model_is_place(const void *context, unsigned loc)
+enum place_word model_place_word(const void *context, unsigned loc)
 {
     struct c_program *program = (struct c_program *)(uintptr_t)context;
     const struct world *world = c_program_world(program, 0);
@@ -134,11 +134,31 @@ bool model_is_place(const void *context, unsigned loc)
     size_t offset;
     c_program_place(program, loc, &node, &offset);
     const uint64_t *word = (const uint64_t *)(const void *)(world->nodes[node].home + offset);
+    enum place_word place = NO_PLACE;
+    for (unsigned i = 0; i < frame->n_named && place == NO_PLACE; i++) {
+        const struct model_named *named = &frame->named[i];
+        if (named->node == node && is_object(named))
+            place = object_place_word(world, (enum object_kind)kinds[named->kind], named->object, word);
+    }
+    return place;
+}
+
+const char *model_held(struct arena *arena, const void *context, unsigned thread, uint32_t point,
+                       unsigned number, uint64_t *ticket)
+{
+    struct c_program *program = (struct c_program *)(uintptr_t)context;
+    const struct world *world = c_program_world(program, thread);
+    const struct model_frame *frame = world->frame;
     for (unsigned i = 0; i < frame->n_named; i++) {
         const struct model_named *named = &frame->named[i];
-        if (named->node == node && is_object(named) &&
-            object_is_place(world, (enum object_kind)kinds[named->kind], named->object, word))
-            return true;
+        if (named->node != world->shape->thread_node[thread] || !is_object(named))
+            continue;
+        const uint64_t *word = object_held(world, (enum object_kind)kinds[named->kind], named->object);
+        uint64_t held = word ? c_program_word_at(program, thread, point, word) : 0;
+        if (held && number-- == 0) {
+            *ticket = held - 1;
+            return arena_printf(arena, "%s", short_name(named->name));
+        }
     }
-    return false;
+    return NULL;
 }

@@ -31,6 +31,8 @@ struct model_frame {
 /* context: the struct c_program. See struct run_names. */
 const char *model_location_name(struct arena *, const void *context, unsigned loc);
 bool model_is_result(const void *context, unsigned loc);
-bool model_is_place(const void *context, unsigned loc);
+enum place_word model_place_word(const void *context, unsigned loc);
+const char *model_held(struct arena *, const void *context, unsigned thread, uint32_t point, unsigned number,
+                       uint64_t *ticket);
 
 #endif

@@ -6,6 +6,7 @@
 #include "tower/ticket.h"
 
 #include <remora/remora.h>
+#include <stddef.h>
 
 enum { WORDS_IN_LINE = LINE / sizeof(uint64_t) };
 
@@ -83,15 +84,36 @@ static const char *data_word(struct arena *arena, const struct world *world, con
     return ticket_word(arena, world, &object->lock.tickets, name, node, word);
 }
 
-bool object_is_place(const struct world *world, enum object_kind kind, const void *object,
-                     const uint64_t *word)
+static const struct rem_ticket_lock *tickets_of(enum object_kind kind, const void *object)
 {
-    const struct rem_ticket_lock *lock = kind == OBJECT_WLOCK    ? &((const rem_wlock *)object)->tickets
-                                         : kind == OBJECT_SLOCK  ? &((const rem_slock *)object)->weak.tickets
-                                         : kind == OBJECT_NLOCK  ? &((const rem_nlock *)object)->tickets
-                                         : kind == OBJECT_OBJECT ? &((const rem_object *)object)->lock.tickets
-                                                                 : NULL;
-    return lock && within(word, lock->places, world->nodes[0].threads * sizeof *lock->places);
+    switch (kind) {
+    case OBJECT_WLOCK:
+        return &((const rem_wlock *)object)->tickets;
+    case OBJECT_SLOCK:
+        return &((const rem_slock *)object)->weak.tickets;
+    case OBJECT_NLOCK:
+        return &((const rem_nlock *)object)->tickets;
+    case OBJECT_OBJECT:
+        return &((const rem_object *)object)->lock.tickets;
+    default:
+        return NULL;
+    }
+}
+
+enum place_word object_place_word(const struct world *world, enum object_kind kind, const void *object,
+                                  const uint64_t *word)
+{
+    const struct rem_ticket_lock *lock = tickets_of(kind, object);
+    if (!lock || !within(word, lock->places, world->nodes[0].threads * sizeof *lock->places))
+        return NO_PLACE;
+    size_t at = (size_t)((uintptr_t)word - (uintptr_t)lock->places) % sizeof *lock->places;
+    return at == offsetof(struct rem_ticket, ticket) ? PLACE_TICKET : PLACE_OTHER;
+}
+
+const uint64_t *object_held(const struct world *world, enum object_kind kind, const void *object)
+{
+    const struct rem_ticket_lock *lock = kind == OBJECT_OBJECT ? NULL : tickets_of(kind, object);
+    return lock ? &lock->places[world->threads[world->self].slot].held : NULL;
 }
 
 const char *object_word_name(struct arena *arena, const struct world *world, enum object_kind kind,

@@ -140,6 +140,21 @@ void world_restore(struct world *world, const struct changes *changes)
         memcpy(world_address(world, changes->offsets[i]), &changes->values[i], WORD);
 }
 
+uint64_t world_word(const struct world *world, const struct changes *changes, const void *word)
+{
+    uintptr_t in_heap = (uintptr_t)word - (uintptr_t)own_heap(world);
+    size_t offset = in_heap < world->heap_used ? world->blocks_used + in_heap
+                                               : (size_t)((uintptr_t)word - (uintptr_t)world->blocks);
+    if (offset >= world->blocks_used + world->heap_used)
+        return 0; /* of an object that could not be initialised */
+    uint64_t value;
+    memcpy(&value, world->image + offset, WORD);
+    for (unsigned i = 0; i < changes->n; i++)
+        if (changes->offsets[i] == offset)
+            value = changes->values[i];
+    return value;
+}
+
 uint64_t world_initial(const struct world *world, unsigned node, size_t offset)
 {
     uint64_t value;

@@ -59,6 +59,8 @@ unsigned world_changes(const struct world *, uint32_t *offsets, uint64_t *values
 /* Where the word at an offset of the image is. */
 void *world_address(const struct world *, size_t offset);
 void world_restore(struct world *, const struct changes *);
+/* A word of the blocks or of the own heap, as it was when the world had these changes; 0: it is in neither. */
+uint64_t world_word(const struct world *, const struct changes *, const void *word);
 /* The initial value of a word of a node's heap. */
 uint64_t world_initial(const struct world *, unsigned node, size_t offset);
 

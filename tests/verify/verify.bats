@@ -7,6 +7,11 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
+# Text whose lines are broken anywhere.
+words() {
+    tr -s ' \n' ' '
+}
+
 @test "the table has a row for each library asked for" {
     run -0 remora verify -q --bound small sv object
     [[ ${lines[0]} = Library* ]]
@@ -68,23 +73,67 @@ setup() {
     run -1 "$MODELS/model_seqlock" seqlock_in_one_put_backwards
     [[ ${lines[0]} = "FAILED  seqlock_in_one_put_backwards: in P1, read_together_backwards, seqlock.c:"* ]]
     [[ $output != *"ok "* ]]
-    [[ $output = *"posts word 1 of 3 of a put of together[0]@0 to together[0]@1"* ]]
-    [[ $output = *"The 3 words of P0's put are not one step"* ]]
+    [[ $output = *"posts a put of 3 words: word 1, together[0]@0 to together[0]@1, and the others (they travel one by one, in any order)"* ]]
+    [[ $output = *"word 3 of its put of step 4 lands: together[2]@1 = 1"* ]]
+    [[ $output = *"still on its way: word 2 of P0's put of step 4"* ]]
+    [[ $(words <<<"$output") = *"its words land one by one, in any order (so far only words 1, 3)"*"send a flag by a second put"* ]]
 }
 
 @test "tests under the model: what is to blame is said" {
     run -1 "$MODELS/model_message_passing" a_get_without_wait
     [[ $output = *"still on its way: P1's get of data@0 (step 8)"* ]]
-    [[ $output = *"What is out of order in this run:"*"a rem_wait for the work id of the first would keep the order"* ]]
+    [[ $(words <<<"$output") = *"What is out of order in this run:"*"brought its result yet when the run ends."* ]]
+    [[ $(words <<<"$output") = *"Before rem_load (message_passing.c:75), add a rem_wait for the work id of rem_get (message_passing.c:74)"* ]]
     run -1 "$MODELS/model_mcs_lock" mcs_lock_without_fence
     [[ $output = *".holds (one_sees_both, mcs_lock.c:"* && $output = *"results[0][0], which P0 left, is 1"* ]]
-    [[ $(tr -s ' \n' ' ' <<<"$output") = *"P0's put of 1 to counter@0 (step "*"stands before its put of 1 to granted@1"* ]]
-    [[ $(tr -s ' \n' ' ' <<<"$output") = *"rem_gfence(thread, REM_NODE(0)) would keep the order."* ]]
+    [[ $(words <<<"$output") = *"P0's put of 1 to counter@0 (step "*"stands before its put of 1 to granted@1"* ]]
+    [[ $(words <<<"$output") = *"Before rem_put_value (mcs_lock.c:50), add rem_gfence(thread, REM_NODE(0)): it blocks until"* ]]
     run -1 "$MODELS/model_designs" release_by_overwriting_put
-    [[ $(tr -s ' \n' ' ' <<<"$output") = *"between the two halves of P1's remote fetch-and-add"* ]]
+    [[ $(words <<<"$output") = *"between the two halves of P1's remote fetch-and-add"*"write the word by remote atomics only."* ]]
     run -1 "$MODELS/model_designs" reread_between_check_and_wait
     [[ $output = *"P1 waits for ever in wait_for_change   [designs.c:50]"*"each round of its loop finds word@1 = 1"* ]]
-    [[ $output = *"Nothing is out of order in this run"* ]]
+    [[ $output = *"No reordering is involved. What is missing is a step that changes the value that P1 waits for."* ]]
+    run -1 "$MODELS/model_seqlock" seqlock_broken
+    [[ $(words <<<"$output") = *"No reordering is involved: "*"the algorithm itself must change."* ]]
+}
+
+@test "tests under the model: locks are told of" {
+    run -1 "$MISTAKES" forgets_to_release
+    [[ $output = *"P1 now holds lock, with ticket 1"*"P1 has ended, still holding lock"*"P2 waits for ever in forgets"* ]]
+    [[ $output = *"l.serving the ticket whose turn it is."* ]]
+    [[ $(words <<<"$output") = *"changes the value that P2 waits for. P1 has ended without releasing lock."* ]]
+    run -1 "$MISTAKES" two_locks_in_two_orders
+    [[ $output = *"P0 waits for ever in one_then_other, still holding lock"* ]]
+    [[ $(words <<<"$output") = *"the values that P0 and P1 wait for. Each of them holds a lock meanwhile: "*"in one order."* ]]
+    run -1 "$MISTAKES" data_on_another_node
+    [[ $output = *"P0 releases lock:"* ]]
+    [[ $(words <<<"$output") = *"Before rem_nlock_release (mistakes_model.c:"*"), add rem_gfence(thread, REM_NODE(1)): it blocks until"* ]]
+}
+
+@test "tests under the model: mistakes are told with what mends them" {
+    run -1 "$MISTAKES" a_get_of_two_words
+    [[ $(words <<<"$output") = *"A get of 2 words, as P1's of step 2, is not one step: its words are read one by one"* ]]
+    [ "$(grep -c 'polls the completion of its get' <<<"$output")" -eq 1 ]
+    run -1 "$MISTAKES" source_reused_too_early
+    [[ $(words <<<"$output") = *"a rem_wait for the work id of rem_put (mistakes_model.c:"*"): it blocks until that has read its source."* ]]
+    run -1 "$MISTAKES" store_buffering
+    [[ ${lines[1]} = "  all are 0" ]]
+    [ "$(words <<<"$output" | grep -o 'add rem_mfence(thread): it blocks' | wc -l)" -eq 2 ]
+    run -1 "$MISTAKES" cpu_and_remote_atomics
+    [[ $(words <<<"$output") = *"so the fetch-and-add is overwritten."* ]]
+}
+
+# Of two faults that are put into the library.
+@test "a violation of shm says why it is forbidden, one that gets stuck what it asks" {
+    run -0 "$SOURCE/tools/mutants-verify.py" "$BUILD" shm-put-without-drain nlock-release-to-dispenser
+    [[ $output = *"2 mutants killed, 0 alive" ]]
+    run -0 words <"$BUILD/mutants/shm-put-without-drain/violation-shm.txt"
+    [[ $output = *"~exists (x=91 /\\ y=90)"*"The C code can end in a state that the specification forbids: x=91; y=90"* ]]
+    [[ $output = *"add an mfence or a locked instruction: it blocks until the thread's stores are in memory."* ]]
+    [[ $output = *"What is to be added above mends this, too."*"Why it is forbidden: (By RDMA-WAIT, which allows all that"* ]]
+    run -0 words <"$BUILD/mutants/nlock-release-to-dispenser/violation-nlock.txt"
+    [[ $output = *"(* No thread may wait for ever. *) exists (true)"* ]]
+    [[ $output = *"No reordering is involved. What is missing is a step that changes the value that P1 waits for."* ]]
 }
 
 @test "the example of docs/verify.md is what is printed" {

@@ -68,11 +68,11 @@ class Guest:
         if status != 0 or not lines:
             self.report(False, name, [f"exit status {status}"] + text.splitlines()[-15:])
 
-    def launched(self, nodes, program, *arguments):
-        return [self.remora, "launch", "--provider", "verbs", "-n", nodes, "--", program, *arguments]
+    def launched(self, nodes, program, *arguments, provider="verbs"):
+        return [self.remora, "launch", "--provider", provider, "-n", nodes, "--", program, *arguments]
 
-    def has_provider(self):
-        return "verbs" in self.run("info", [self.remora, "info"])[1]
+    def has_provider(self, name):
+        return name in self.run("info", [self.remora, "info"])[1]
 
 
 def facts(guest):
@@ -143,13 +143,13 @@ def unreachable(guest):
     guest.report(passed, "a peer that can't be reached", [f"exit status {status}", *text.splitlines()[-5:]])
 
 
-def corpus(guest, name="corpus", environment=(), folders=None, iterations=None):
+def corpus(guest, name="corpus", environment=(), folders=None, iterations=None, provider="verbs"):
     """The litmus tests through `remora run`: a folder of them is a case. No outcome may be seen that the model forbids."""
     iterations = iterations or guest.iterations
     everything = sorted(path.name for path in (SOURCE / "litmus").iterdir() if path.is_dir())
     # Runs that can't go on take their time, each.
     for folder in folders or (name for name in everything if guest.full or name != "stuck"):
-        command = [guest.remora, "run", "-q", "--provider", "verbs", "-n", iterations, SOURCE / "litmus" / folder]
+        command = [guest.remora, "run", "-q", "--provider", provider, "-n", iterations, SOURCE / "litmus" / folder]
         status, text = guest.run(f"{name} {folder}", command, 1500, environment)
         passed = status == 0 or (status == 3 and folder == "stuck")
         guest.report(passed, f"{name} {folder}", text.splitlines()[-5:] if passed else [f"exit status {status}", *text.splitlines()[-30:]])
@@ -260,8 +260,23 @@ def overhead(guest):
     guest.report(status == 0, "overhead", text.splitlines())
 
 
+def ofi(guest):
+    """The provider ofi over libfabric's verbs;ofi_rxm. Its completion queues are for FI_UNIVERSE_SIZE peers, 256 if nobody says
+    otherwise, which is more than Soft-RoCE has room for."""
+    if not guest.has_provider("ofi"):
+        guest.report(True, "ofi", skipped="built without the provider ofi")
+        return
+    environment = {"REMORA_OFI_PROVIDER": "verbs;ofi_rxm", "REMORA_OFI_INTERFACE": "rxe0", "FI_UNIVERSE_SIZE": "16"}
+    for lock in ["nlock", "wlock", "slock"] if guest.full else ["nlock"]:
+        command = guest.launched(2, guest.build / "tests/runtime/locks_test", lock, "200", "1", provider="ofi")
+        guest.case(f"ofi: locks {lock} 2x1", command, 300, environment)
+    if guest.full:
+        corpus(guest, "ofi: corpus", environment, ["paper"], min(guest.iterations, 50), "ofi")
+
+
 # In this order; the devices of `pair` and `loss` take the place of the first.
-SECTIONS = {section.__name__: section for section in [facts, runtime, examples, bank, deaths, corpus, latency, overhead, pair, loss]}
+ALL = [facts, runtime, examples, bank, deaths, corpus, latency, overhead, ofi, pair, loss]
+SECTIONS = {section.__name__: section for section in ALL}
 
 
 def main():
@@ -273,7 +288,7 @@ def main():
     # On a busy host a processor of the guest may stand still for a second, and then nobody is dead: 1.1 s a try.
     os.environ["REMORA_VERBS_TIMEOUT"] = "18"
     (guest.log / "latencies").unlink(missing_ok=True)
-    provider = guest.has_provider()
+    provider = guest.has_provider("verbs")
     for name in sections or SECTIONS:
         if provider or name == "facts":
             SECTIONS[name](guest)

@@ -1,5 +1,6 @@
 """A Debian kernel with rdma_rxe, for the virtual machine (vm.py): fetched as a package and unpacked into a cache folder, installed
 nowhere. The cache, $XDG_CACHE_HOME/remora/rxe, holds for each kernel: vmlinux, lib/modules, and the initial file system."""
+import hashlib
 import lzma
 import os
 import pathlib
@@ -11,7 +12,7 @@ import tempfile
 
 # What of the package is kept: the modules that the guest may ask for, and what those stand on.
 KEPT = re.compile(r"\./(boot/vmlinuz-.*|lib/modules/[^/]+/(modules\.(builtin|builtin\.modinfo|order)"
-                  r"|kernel/(crypto|lib|arch|net|drivers/(infiniband|net|virtio|dma-buf)|fs/(9p|fscache|netfs))(/.*)?))$")
+                  r"|kernel/(crypto|lib|arch|net|drivers/(infiniband|net|virtio|dma-buf)|fs/(9p|fscache|netfs|configfs))(/.*)?))$")
 # What the guest needs before it sees the host's files.
 EARLY = ["virtio_pci", "9pnet_virtio", "9p"]
 
@@ -22,7 +23,8 @@ class Unavailable(Exception):
 
 def cache_folder():
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", "/nonexistent"), ".cache")
-    folder = pathlib.Path(base) / "remora" / "rxe"
+    # What was unpacked when less was kept lies elsewhere.
+    folder = pathlib.Path(base) / "remora" / "rxe" / hashlib.sha256(KEPT.pattern.encode()).hexdigest()[:8]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

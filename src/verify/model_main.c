@@ -128,6 +128,7 @@ static void tell(const struct run_of_test *run, const struct run_goal *goal)
                                     .is_result = model_is_result,
                                     .place_word = model_place_word,
                                     .held = model_held,
+                                    .work_id = model_work_id,
                                     .is_users = true};
     struct source_lines *lines = source_lines_new(run->arena);
     for (unsigned t = 0; t < run->n_threads; t++) {

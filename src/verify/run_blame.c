@@ -75,6 +75,29 @@ static const char *where(const struct blamer *b, const struct operation *o)
     return call ? arena_printf(b->w->arena, "%s (%s)", call, line) : line;
 }
 
+/* The work id that the operation was posted with; -1: not known. */
+static int work_id_of(const struct blamer *b, const struct operation *o)
+{
+    const struct run_names *names = b->w->names;
+    const struct story *story = b->w->story;
+    for (uint32_t at = o->step + 1; at < story->n_steps && names->work_id; at++) {
+        const struct operation *next = &story->operations[story->operation[at]];
+        if (story->steps[at].rule == RULE_CPU && next->thread == o->thread && next->whole != o->whole)
+            return names->work_id(names->context, o->thread, o->local->point, next->local->point,
+                                  o->local->node);
+    }
+    return -1;
+}
+
+/* What completes the operation in a user's code. */
+static const char *wait_for(const struct blamer *b, const struct operation *o)
+{
+    int id = work_id_of(b, o);
+    return id < 0 ? arena_printf(b->w->arena, "a rem_wait for the work id of %s", where(b, o))
+                  : arena_printf(b->w->arena, "rem_wait(thread, %d), %d being the work id of %s", id, id,
+                                 where(b, o));
+}
+
 /* What to add before the second, and what it does. In a user's code a call, in the library's what its calls are made of. */
 static const char *remedy(const struct blamer *b, const struct edge *edge)
 {
@@ -87,10 +110,10 @@ static const char *remedy(const struct blamer *b, const struct edge *edge)
         return arena_printf(a, "%s: it blocks until the thread's stores are in memory",
                             users ? "rem_mfence(thread)" : "an mfence or a locked instruction");
     case REMEDY_WAIT:
-        return users ? arena_printf(a, "a rem_wait for the work id of %s: it blocks until that %s",
-                                    where(b, operation_of(b, edge->from)), done)
-                     : arena_printf(
-                           a, "a poll that takes the completion of the first: it blocks until that %s", done);
+        return arena_printf(a, "%s: it blocks until that %s",
+                            users ? wait_for(b, operation_of(b, edge->from))
+                                  : "a poll that takes the completion of the first",
+                            done);
     case REMEDY_RFENCE:
         return arena_printf(
             a,

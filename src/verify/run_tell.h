@@ -23,6 +23,8 @@ struct run_names {
                         uint64_t *ticket);
     /* The text of a thread's statement; NULL: none. */
     const char *(*statement)(struct arena *, const void *context, unsigned thread, unsigned number);
+    /* The work id of what the thread has posted towards the node between two of its points; -1: not known. May be NULL. */
+    int (*work_id)(const void *context, unsigned thread, uint32_t before, uint32_t after, unsigned node);
     /* A user's own code is told with her own lines, the library's with the library's. */
     bool is_users;
 };

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "job/node.h"
+#include "tower/thread.h"
 #include "verify/c_program.h"
 #include "verify/word_names.h"
 
@@ -161,4 +162,16 @@ const char *model_held(struct arena *arena, const void *context, unsigned thread
         }
     }
     return NULL;
+}
+
+/* The library notes, for each node and work id, the number of the last operation. */
+int model_work_id(const void *context, unsigned thread, uint32_t before, uint32_t after, unsigned node)
+{
+    struct c_program *program = (struct c_program *)(uintptr_t)context;
+    const struct rem_thread_state *state = c_program_world(program, thread)->threads[thread].state;
+    for (unsigned work = 0; work < REM_WORK_IDS; work++)
+        if (c_program_word_at(program, thread, before, &state->last[node][work]) !=
+            c_program_word_at(program, thread, after, &state->last[node][work]))
+            return (int)work;
+    return -1;
 }

@@ -83,7 +83,7 @@ words() {
     run -1 "$MODELS/model_message_passing" a_get_without_wait
     [[ $output = *"still on its way: P1's get of data@0 (step 8)"* ]]
     [[ $(words <<<"$output") = *"What is out of order in this run:"*"brought its result yet when the run ends."* ]]
-    [[ $(words <<<"$output") = *"Before rem_load (message_passing.c:75), add a rem_wait for the work id of rem_get (message_passing.c:74)"* ]]
+    [[ $(words <<<"$output") = *"Before rem_load (message_passing.c:75), add rem_wait(thread, 0), 0 being the work id of rem_get (message_passing.c:74): it blocks until"* ]]
     run -1 "$MODELS/model_mcs_lock" mcs_lock_without_fence
     [[ $output = *".holds (one_sees_both, mcs_lock.c:"* && $output = *"results[0][0], which P0 left, is 1"* ]]
     [[ $(words <<<"$output") = *"P0's put of 1 to counter@0 (step "*"stands before its put of 1 to granted@1"* ]]
@@ -115,7 +115,7 @@ words() {
     [[ $(words <<<"$output") = *"A get of 2 words, as P1's of step 2, is not one step: its words are read one by one"* ]]
     [ "$(grep -c 'polls the completion of its get' <<<"$output")" -eq 1 ]
     run -1 "$MISTAKES" source_reused_too_early
-    [[ $(words <<<"$output") = *"a rem_wait for the work id of rem_put (mistakes_model.c:"*"): it blocks until that has read its source."* ]]
+    [[ $(words <<<"$output") = *"add rem_wait(thread, 3), 3 being the work id of rem_put (mistakes_model.c:"*"): it blocks until that has read its source."* ]]
     run -1 "$MISTAKES" store_buffering
     [[ ${lines[1]} = "  all are 0" ]]
     [ "$(words <<<"$output" | grep -o 'add rem_mfence(thread): it blocks' | wc -l)" -eq 2 ]

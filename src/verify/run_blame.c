@@ -333,7 +333,8 @@ static bool tell_several(const struct blamer *b)
 /* Who waits at the end, "P0 and P2", and for what. */
 struct waiting {
     const char *who;
-    unsigned n, n_completions, n_holders;
+    unsigned n, n_completions;
+    unsigned n_holders; /* who wait for a lock and hold another one */
 };
 
 static const char *held_at_end(const struct blamer *b, unsigned thread, const struct local *local)
@@ -341,6 +342,12 @@ static const char *held_at_end(const struct blamer *b, unsigned thread, const st
     const struct run_names *names = b->w->names;
     uint64_t ticket;
     return names->held ? names->held(b->w->arena, names->context, thread, local->point, 0, &ticket) : NULL;
+}
+
+static bool is_acquiring(const struct blamer *b, unsigned thread, const struct local *local)
+{
+    const char *call = words_call(b->w, thread, local->point);
+    return call && strstr(call, "lock_acquire");
 }
 
 static struct waiting find_waiting(const struct blamer *b)
@@ -354,7 +361,7 @@ static struct waiting find_waiting(const struct blamer *b)
         found.who = arena_printf(b->w->arena, "%s%sP%u", found.who, found.n ? " and " : "", thread);
         found.n++;
         found.n_completions += local->kind == OP_POLL;
-        found.n_holders += held_at_end(b, thread, local) != NULL;
+        found.n_holders += held_at_end(b, thread, local) && is_acquiring(b, thread, local);
     }
     return found;
 }

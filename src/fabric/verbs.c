@@ -4,9 +4,9 @@
  * card and x86 promise gives every rule of section 3 but these, which are made here:
  *
  *   rfence      nF is the fence flag of the next work request: it does not start before every earlier get and atomic
- *               of the queue pair has completed. Earlier puts need not have: their nlR is done, since requests
- *               start in order and a put is read when it is sent, and their nrW stays before whatever follows it towards the
- *               same node. (ippo has nrW, naW, nlW before nF; but none of them is in Inst, so that shows only through
+ *               of the queue pair has completed. (If the CPU knows that they have, no flag is needed.) Earlier puts need not
+ *               have: their nlR is done, since requests start in order and a put is read when it is sent, and their nrW
+ *               stays before whatever follows it towards the same node. (ippo has nrW, naW, nlW before nF; but none of them is in Inst, so that shows only through
  *               events that precede them, and these precede nF too.)
  *   nlR by CPU  Inlined data is read by the CPU at the post, earlier than the card would. For a value (PUT_VALUE)
  *               there is no nlR. For a put of memory it must not be too early:
@@ -39,7 +39,8 @@
 enum {
     PROMPT = 32,
     COMPLETIONS_AT_ONCE = 16,
-    EMPTY_POLLS = 2000 /* in a row, before the processor is offered to others */
+    EMPTY_POLLS = 2000, /* in a row, before the processor is offered to others */
+    LOOKS = 64          /* so many at least before patience is at its end */
 };
 
 static void drain(struct fabric_thread *thread)
@@ -80,6 +81,18 @@ static void fail_completion(struct fabric_thread *thread, struct verbs_queue *qu
                  ibv_wc_status_str(status), thread->link->device.name);
     break_queue(queue, thread->mask);
     job_fail(thread->node, silent ? REM_EUNREACHABLE : REM_ETRANSPORT, queue->node, text);
+}
+
+/* The card neither answers nor gives up. Whatever it still has of the queue pair must not happen later, so that ends. */
+static void give_up(struct fabric_thread *thread, struct verbs_queue *queue)
+{
+    char text[FAILURE_TEXT];
+    struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+    snprintf(text, sizeof text, "node %u does not answer: nothing has completed for %.1f s (%s)", queue->node,
+             (double)thread->link->patience * 1e-9, thread->link->device.name);
+    ibv_modify_qp(queue->qp, &error, IBV_QP_STATE);
+    break_queue(queue, thread->mask);
+    job_fail(thread->node, REM_EUNREACHABLE, queue->node, text);
 }
 
 static int fail_post(struct fabric_thread *thread, struct verbs_queue *queue, int error)
@@ -153,13 +166,29 @@ static bool is_lost(const struct fabric_thread *thread, const struct verbs_queue
     return word != 0 && failure_node(word) == queue->node;
 }
 
+/* The time without a completion is added up of short pieces: when this process itself stands still, nobody is late. */
+static void lose_patience(struct fabric_thread *thread, struct verbs_queue *queue)
+{
+    uint64_t now = rem_clock(), piece = now - thread->looked, longest = thread->link->patience / LOOKS;
+    thread->looked = now;
+    if (queue->seen != queue->completed) {
+        queue->seen = queue->completed;
+        queue->waited = 0;
+    }
+    queue->waited += piece < longest ? piece : longest;
+    if (queue->waited > thread->link->patience)
+        give_up(thread, queue);
+}
+
 /* Nothing has completed: is there still hope, and does somebody else need the processor? */
 static void look_around(struct fabric_thread *thread, struct verbs_queue *queue)
 {
-    if (is_lost(thread, queue))
+    if (is_lost(thread, queue)) {
         break_queue(queue, thread->mask);
-    else if (++thread->empty > EMPTY_POLLS)
+    } else if (++thread->empty > EMPTY_POLLS) {
         sched_yield();
+        lose_patience(thread, queue);
+    }
 }
 
 static unsigned poll(struct fabric_thread *thread, unsigned node, unsigned most)
@@ -235,6 +264,8 @@ static inline unsigned fence_flag(struct verbs_queue *queue, const struct fabric
     if (__builtin_expect(!queue->fence, 1) && !(op->flags & FABRIC_FENCED))
         return 0;
     queue->fence = false;
+    if (queue->completed >= queue->last_read)
+        return 0;
     if (queue->inline_after < queue->last_read)
         queue->inline_after = queue->last_read;
     return IBV_SEND_FENCE;
@@ -358,20 +389,41 @@ static bool make_room(struct fabric_thread *thread, struct verbs_queue *queue, u
     return has_room(thread, queue, count);
 }
 
-/* One operation that is longer than a message, as several; only the last counts. Waits for room if it must. */
+/* Takes completions until all requests before this one have completed. */
+static int await(struct fabric_thread *thread, struct verbs_queue *queue, uint64_t number)
+{
+    while (queue->completed < number) {
+        take_completions(thread);
+        if (queue->completed < number)
+            look_around(thread, queue);
+    }
+    return queue->broken ? failure_of(thread) : 0;
+}
+
+/* Until there is room for a request; and, for a device whose fence is no good, as long as the fence would hold it back. */
+static int await_turn(struct fabric_thread *thread, struct verbs_queue *queue, const struct fabric_op *op)
+{
+    bool fenced = queue->fence || op->flags & FABRIC_FENCED;
+    uint64_t number = queue->posted < thread->depth ? 0 : queue->posted + 1 - thread->depth;
+    if (fenced && thread->forgets && number < queue->last_read)
+        number = queue->last_read;
+    return await(thread, queue, number);
+}
+
+/* One operation that is longer than a message, as several; only the last counts. */
 static int post_pieces(struct fabric_thread *thread, struct verbs_queue *queue, struct fabric_op op)
 {
     size_t rest = op.size;
     while (rest > 0) {
-        while (!make_room(thread, queue, 1))
-            if (queue->broken || is_lost(thread, queue))
-                return failure_of(thread);
+        int error = await_turn(thread, queue, &op);
+        if (error)
+            return error;
         struct chain chain = {.queue = queue, .posted = queue->posted};
         op.size = rest < thread->piece ? rest : thread->piece;
         rest -= op.size;
         add(thread, &chain, &op);
         queue->ends[queue->posted & thread->mask] = rest == 0;
-        int error = submit(thread, &chain);
+        error = submit(thread, &chain);
         if (error)
             return error;
         op.flags &= (unsigned short)~FABRIC_FENCED;
@@ -381,34 +433,44 @@ static int post_pieces(struct fabric_thread *thread, struct verbs_queue *queue, 
     return 0;
 }
 
-/* One by one, for what is too long for one call. */
+/* One by one, for what is too long for one call; waits for room, and for fences, if it must. */
 static int post_slowly(struct fabric_thread *thread, struct verbs_queue *queue, const struct fabric_op *ops,
                        unsigned count)
 {
     int error = 0;
     for (unsigned i = 0; i < count && !error; i++) {
-        struct fabric_op op = ops[i];
-        if (op.kind == FABRIC_RFENCE)
+        struct chain chain = {.queue = queue};
+        if (ops[i].kind == FABRIC_RFENCE) {
             queue->fence = true;
-        else if (has_size(&op))
-            error = post_pieces(thread, queue, op);
-        else {
-            while (!error && !make_room(thread, queue, 1))
-                error = queue->broken || is_lost(thread, queue) ? failure_of(thread) : 0;
-            struct chain chain = {.queue = queue, .posted = queue->posted};
-            if (!error) {
-                add(thread, &chain, &op);
-                error = submit(thread, &chain);
-            }
+        } else if (has_size(&ops[i])) {
+            error = post_pieces(thread, queue, ops[i]);
+        } else if (!(error = await_turn(thread, queue, &ops[i]))) {
+            chain.posted = queue->posted;
+            add(thread, &chain, &ops[i]);
+            error = submit(thread, &chain);
         }
     }
     return error;
 }
 
+/* Would one of the operations need the fence flag? */
+static __attribute__((noinline)) bool needs_fence(const struct verbs_queue *queue,
+                                                  const struct fabric_op *ops, unsigned count)
+{
+    bool fence = queue->fence, reads = queue->completed < queue->last_read;
+    for (unsigned i = 0; i < count; i++) {
+        fence |= ops[i].kind == FABRIC_RFENCE || ops[i].flags & FABRIC_FENCED;
+        if (fence && reads)
+            return true;
+        reads |= ops[i].kind == FABRIC_GET || ops[i].kind == FABRIC_RCAS || ops[i].kind == FABRIC_RFAA;
+    }
+    return false;
+}
+
 static int post(struct fabric_thread *thread, const struct fabric_op *ops, unsigned count)
 {
     struct verbs_queue *queue = &thread->queue[ops->node];
-    bool is_long = count > VERBS_CHAIN;
+    bool is_long = count > VERBS_CHAIN || (thread->forgets && needs_fence(queue, ops, count));
     for (unsigned i = 0; i < count; i++) {
         int error = check(thread, &ops[i]);
         if (error)

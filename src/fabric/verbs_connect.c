@@ -62,8 +62,9 @@ static struct fabric_thread *new_thread(struct fabric_node *link)
     thread->depth = link->depth;
     thread->mask = link->depth - 1;
     thread->inline_size = link->inline_size;
+    thread->forgets = link->device.forgets;
     uint32_t longest = link->device.port_attributes.max_msg_sz;
-    thread->piece = longest > 1u << 30 ? 1u << 30 : longest & ~63u;
+    thread->piece = longest > VERBS_PIECE ? VERBS_PIECE : longest & ~63u;
     thread->ends = calloc(link->nodes, link->depth);
     atomic_flag_clear(&thread->taken);
     return thread;

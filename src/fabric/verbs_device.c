@@ -119,6 +119,8 @@ static int set_up_port(struct verbs_device *device, const struct verbs_options *
 
 /* ---- Devices ---- */
 
+#define SOFT_ROCE 0xffffff /* the vendor that it claims */
+
 static int set_up(struct verbs_device *device, struct ibv_device *which, const struct verbs_options *options,
                   struct verbs_trouble *trouble)
 {
@@ -132,6 +134,7 @@ static int set_up(struct verbs_device *device, struct ibv_device *which, const s
                     ? set_up_port(device, options, trouble)
                     : verbs_trouble(trouble, REM_EPROVIDER, "the device %s does not say what it can do",
                                     device->name);
+    device->forgets = device->attributes.vendor_id == SOFT_ROCE;
     if (!error && device->attributes.atomic_cap == IBV_ATOMIC_NONE)
         error =
             verbs_trouble(trouble, REM_EPROVIDER,

@@ -13,6 +13,7 @@ struct verbs_device {
     struct ibv_port_attr port_attributes;
     uint8_t port;
     bool ethernet;
+    bool forgets; /* Soft-RoCE: a fenced request of which a packet was lost may never be sent again */
     int gid_index;
     union ibv_gid gid;
     int mtu; /* bytes */

@@ -6,7 +6,8 @@
 #include "fabric/verbs_device.h"
 #include "job/node.h"
 
-#define VERBS_CHAIN 16 /* the most work requests of one call of ibv_post_send */
+#define VERBS_CHAIN 16         /* the most work requests of one call of ibv_post_send */
+#define VERBS_PIECE (4u << 20) /* the most bytes of one: long operations too shall show progress */
 
 /* A queue pair of a thread, towards one node. Work requests are counted from 0, by `posted`, and complete in
  * this order. A completion tells of its own work request and of all before it, so not every one asks for it.
@@ -25,6 +26,7 @@ struct verbs_queue {
     uint64_t last_read; /* the request before this number is the last get or atomic */
     uint64_t
         inline_after; /* once all requests before this number have completed, a put's source may be read by the CPU */
+    uint64_t seen, waited; /* `completed` when a waiting thread last looked; how long it has waited so */
     uint32_t rkey;
     unsigned node;
     unsigned prompt;     /* so many more puts of values ask for a completion */
@@ -45,8 +47,10 @@ struct fabric_thread {
     char *home;
     uint32_t lkey, values_lkey;
     uint32_t depth, mask, inline_size;
-    uint32_t piece; /* the longest message */
-    unsigned empty; /* polls in a row that found nothing */
+    uint32_t piece;  /* the longest message */
+    bool forgets;    /* the device does: no request has the fence flag */
+    unsigned empty;  /* polls in a row that found nothing */
+    uint64_t looked; /* at the clock, while waiting */
     atomic_flag taken;
     unsigned char *ends;
     uint64_t copies[VERBS_CHAIN * VERBS_INLINE_MAX /
@@ -63,6 +67,7 @@ struct fabric_node {
     struct ibv_pd *pd;
     struct ibv_mr *mr, *values_mr;
     uint64_t *values;
+    uint64_t patience; /* nanoseconds without a completion, after which who waits for one gives up */
     uint32_t depth, inline_size;
     struct fabric_thread *thread[]; /* one for each that may be attached */
 };

@@ -61,11 +61,19 @@ static int settle_depth(struct fabric_node *link, struct verbs_trouble *trouble)
                          link->depth < VERBS_LEAST_DEPTH ? VERBS_LEAST_DEPTH : link->depth);
 }
 
+/* A card says that a peer is dead after (retry + 1) timeouts, or up to four times that. One that has not in four times as long again
+ * has lost the operation. */
+static uint64_t patience(const struct verbs_options *options)
+{
+    return 16 * ((uint64_t)options->retry + 1) * (UINT64_C(4096) << options->timeout);
+}
+
 static int set_up(struct fabric_node *link, const struct rem_node *node, struct verbs_trouble *trouble)
 {
     int error = verbs_read_options(&link->options, trouble);
     if (!error)
         error = verbs_open_device(&link->device, &link->options, node->self, trouble);
+    link->patience = patience(&link->options);
     if (!error)
         error = settle_depth(link, trouble);
     if (!error)

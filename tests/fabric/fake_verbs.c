@@ -368,7 +368,7 @@ static void check_connection(struct pair *pair)
         return;
     }
     const struct ibv_qp_attr *b = &peer->told;
-    if (b->qp_state != IBV_QPS_RTS)
+    if (b->qp_state < IBV_QPS_RTS)
         fault("a request before the other end is ready");
     if (a->path_mtu != b->path_mtu || a->sq_psn != b->rq_psn || a->max_rd_atomic > b->max_dest_rd_atomic)
         fault("the ends disagree: mtu %d %d, first number %u %u, reads %d of %d", a->path_mtu, b->path_mtu,
@@ -399,6 +399,8 @@ static int check_request(struct pair *pair, const struct ibv_send_wr *wr)
         return refuse(EINVAL, "a request of a wrong size");
     if (atomic && (size != 8 || remote % 8 || wr->sg_list->addr % 8))
         return refuse(EINVAL, "an atomic of other than an aligned word");
+    if (wr->send_flags & IBV_SEND_FENCE && device.vendor == 0xffffff)
+        return refuse(EINVAL, "a fence that this device does not keep");
     if (is_inline && (!write || size > pair->cap.max_inline_data))
         return refuse(EINVAL, "too much inline data");
     if (size && !is_inline &&
@@ -562,6 +564,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attrib
                                            .max_qp_rd_atom = device.answers,
                                            .max_qp_init_rd_atom = device.initiates,
                                            .atomic_cap = device.atomics,
+                                           .vendor_id = device.vendor,
                                            .phys_port_cnt = 1};
     return 0;
 }
@@ -727,8 +730,11 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *new, int mask)
                         IBV_QP_MAX_QP_RD_ATOMIC};
     struct pair *pair = (struct pair *)(void *)qp;
     pthread_mutex_lock(&mutex);
-    bool right = new->qp_state == pair->told.qp_state + 1 &&
-                 new->qp_state <= IBV_QPS_RTS &&mask == needed[new->qp_state];
+    bool ends = new->qp_state == IBV_QPS_ERR;
+    bool right = ends || (new->qp_state == pair->told.qp_state + 1 &&
+                          new->qp_state <= IBV_QPS_RTS &&mask == needed[new->qp_state]);
+    if (ends)
+        flush(pair, IBV_WC_WR_FLUSH_ERR);
     take_over(&pair->told, new, mask);
     last = pair->told;
     pthread_mutex_unlock(&mutex);

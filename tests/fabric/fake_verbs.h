@@ -24,6 +24,7 @@ struct fake_device {
     enum ibv_atomic_cap atomics;
     enum ibv_port_state port;
     uint8_t link_layer;
+    uint32_t vendor; /* 0xffffff: as Soft-RoCE, whose fence is a fault to use */
     int max_qp_wr, max_cqe, initiates, answers;
     uint32_t max_inline, max_message;
     bool swapped; /* fetched values are in the other byte order */

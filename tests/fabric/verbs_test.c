@@ -4,9 +4,11 @@
 #include "../runtime/frame.h"
 #include "fake_verbs.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <time.h>
 
-enum { NODES = 2, WORDS = 4096 };
+enum { NODES = 2, WORDS = 4096, SOFT_ROCE = 0xffffff };
 
 struct job {
     rem_job nodes[NODES];
@@ -182,6 +184,8 @@ static void mixes(void)
     device.max_inline = 16;
     device.laziness = 1;
     mix(&device);
+    device.vendor = SOFT_ROCE;
+    mix(&device);
 }
 
 /* A put longer than the device's longest message, and than its queue holds of them. */
@@ -210,9 +214,10 @@ static void long_put(void)
 /* ---- Order ---- */
 
 /* get; rfence; put: the put never overtakes; without the fence it does, or the fake would prove nothing. */
-static unsigned long overtakings(bool fence, bool inlined)
+static unsigned long overtakings(bool fence, bool inlined, uint32_t vendor)
 {
     struct fake_device device = good();
+    device.vendor = vendor;
     struct job job;
     unsigned long seen = 0;
     open_job(&job, &device);
@@ -232,9 +237,10 @@ static unsigned long overtakings(bool fence, bool inlined)
 }
 
 /* get x; rfence; put from x: the put's source is what the get brought, however small it is. */
-static void fenced_source(void)
+static void fenced_source(uint32_t vendor)
 {
     struct fake_device device = good();
+    device.vendor = vendor;
     struct job job;
     open_job(&job, &device);
     rem_thread *t = &job.threads[0];
@@ -251,7 +257,24 @@ static void fenced_source(void)
         TRY(rem_gfence(t, REM_ALL_NODES));
         CHECK(rem_load(&job.threads[1], &job.words[1][24]) == i);
     }
-    CHECK(fake_counts().fenced >= frame_scaled(2000));
+    CHECK(vendor == SOFT_ROCE || fake_counts().fenced >= frame_scaled(2000));
+    close_job(&job, false);
+}
+
+/* Behind gets that have been waited for a fence costs nothing. */
+static void idle_fences(void)
+{
+    struct fake_device device = good();
+    struct job job;
+    uint64_t value;
+    open_job(&job, &device);
+    rem_thread *t = &job.threads[0];
+    for (unsigned i = 0; i < 100; i++) {
+        TRY(rem_get_value(t, &value, 1, job.words[0]));
+        TRY(rem_rfence(t, 1));
+        TRY(rem_put_value(t, 1, job.words[0], i, 0));
+    }
+    CHECK(fake_counts().fenced == 0);
     close_job(&job, false);
 }
 
@@ -365,8 +388,117 @@ static void fail_lock(bool shared, unsigned long after)
     close_job(&job, true);
 }
 
+static int put_and_wait(struct job *job)
+{
+    TRY(rem_put_value(&job->threads[0], 1, job->words[0], 1, 0));
+    return rem_wait(&job->threads[0], 0);
+}
+
+static int fetch(struct job *job)
+{
+    uint64_t value;
+    return rem_get_value(&job->threads[0], &value, 1, job->words[0]);
+}
+
+static int put_and_gfence(struct job *job)
+{
+    TRY(rem_put_value(&job->threads[0], 1, job->words[0], 1, 0));
+    return rem_gfence(&job->threads[0], REM_NODE(1));
+}
+
+/* More than the queue holds. */
+static int put_on(struct job *job)
+{
+    int error = 0;
+    for (unsigned i = 0; i < 1000 && !error; i++)
+        error = rem_put_value(&job->threads[0], 1, job->words[0], 1, 0);
+    return error;
+}
+
+static int put_much(struct job *job)
+{
+    return rem_put(&job->threads[0], 1, job->words[0], &job->words[0][2048], 2048 * 8, 0);
+}
+
+static int fenced_put(struct job *job)
+{
+    TRY(rem_get(&job->threads[0], &job->words[0][8], 1, job->words[0], 8, 0));
+    TRY(rem_rfence(&job->threads[0], 1));
+    int error = rem_put_value(&job->threads[0], 1, job->words[0], 1, 0);
+    return error ? error : rem_wait(&job->threads[0], 0);
+}
+
+/* A device that forgets an operation: whoever waits for it hears of it, and it does not happen later. */
+static void forgotten(int (*act)(struct job *), uint32_t vendor)
+{
+    struct fake_device device = good();
+    struct job job;
+    const char *text = NULL;
+    int node = -1;
+    device.vendor = vendor;
+    device.max_message = 64;
+    setenv("REMORA_VERBS_TIMEOUT", "8", 1); /* with the retries 0: patience for 17 ms */
+    setenv("REMORA_VERBS_RETRY", "0", 1);
+    open_job(&job, &device);
+    fake_pause(true);
+    uint64_t start = rem_clock();
+    EXPECT(REM_EUNREACHABLE, act(&job));
+    CHECK(rem_clock() - start >= 16000000);
+    fake_pause(false);
+    CHECK(rem_failure(&job.nodes[0], &node, &text) == REM_EUNREACHABLE && node == 1);
+    CHECK(text && strstr(text, "node 1 does not answer: nothing has completed for 0.0 s (fake0)"));
+    CHECK(rem_load(&job.threads[1], job.words[1]) == 0);
+    close_job(&job, true);
+    unsetenv("REMORA_VERBS_TIMEOUT");
+    unsetenv("REMORA_VERBS_RETRY");
+}
+
+static atomic_ulong fetched;
+static atomic_bool steady;
+
+/* Five times the device answers nothing for 300 ms. */
+static void *stutter(void *argument)
+{
+    const struct timespec pause = {.tv_nsec = 300000000};
+    (void)argument;
+    for (unsigned i = 0; i < 5; i++) {
+        unsigned long before = fetched;
+        nanosleep(&pause, NULL);
+        fake_pause(false);
+        while (fetched == before)
+            sched_yield();
+        fake_pause(i < 4);
+    }
+    steady = true;
+    return NULL;
+}
+
+/* A node that is slow is not dead: patience, of a second here, begins anew with each completion. */
+static void slow_but_alive(void)
+{
+    struct fake_device device = good();
+    struct job job;
+    pthread_t other;
+    setenv("REMORA_VERBS_RETRY", "0", 1);
+    open_job(&job, &device);
+    fake_pause(true);
+    CHECK(pthread_create(&other, NULL, stutter, NULL) == 0);
+    for (; !steady; fetched++)
+        TRY(fetch(&job));
+    pthread_join(other, NULL);
+    close_job(&job, false);
+    unsetenv("REMORA_VERBS_RETRY");
+}
+
 static void errors(void)
 {
+    static int (*const acts[])(struct job *) = {put_and_wait, fetch,    put_and_gfence,
+                                                put_on,       put_much, fenced_put};
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+        forgotten(acts[i], 0);
+        forgotten(acts[i], SOFT_ROCE);
+    }
+    slow_but_alive();
     fail_amid(1, IBV_WC_RETRY_EXC_ERR, REM_EUNREACHABLE);
     fail_amid(50, IBV_WC_RNR_RETRY_EXC_ERR, REM_EUNREACHABLE);
     fail_amid(333, IBV_WC_REM_ACCESS_ERR, REM_ETRANSPORT);
@@ -475,10 +607,14 @@ int main(int argc, char **argv)
     wait_for_value();
     mixes();
     long_put();
-    CHECK(overtakings(true, true) == 0);
-    CHECK(overtakings(true, false) == 0);
-    CHECK(overtakings(false, true) > 0);
-    fenced_source();
+    for (int inlined = 0; inlined < 2; inlined++) {
+        CHECK(overtakings(true, inlined, 0) == 0);
+        CHECK(overtakings(true, inlined, SOFT_ROCE) == 0);
+    }
+    CHECK(overtakings(false, true, 0) > 0);
+    fenced_source(0);
+    fenced_source(SOFT_ROCE);
+    idle_fences();
     sources_in_order();
     errors();
     bad_devices();

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-enum { SHORT_NAP = 50000, LONG_NAP = 500000, IDLE_NAPS = 50, SLACK = 1000 };
+enum { SHORT_NAP = 50000, LONG_NAP = 500000, IDLE_NAPS = 50, LOCK_YIELDS = 20, SLACK = 1000 };
 
 struct ofi_deputy {
     struct fabric_node *link;
@@ -26,8 +26,11 @@ enum business { NONE, RESULTS, HELD };
 
 void thread_lock(struct fabric_thread *thread)
 {
-    while (atomic_exchange_explicit(&thread->locked, true, memory_order_acquire))
-        sched_yield();
+    for (unsigned round = 0; atomic_exchange_explicit(&thread->locked, true, memory_order_acquire); round++)
+        if (round < LOCK_YIELDS)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){0, SHORT_NAP}, NULL);
     atomic_fetch_add_explicit(&thread->calls, 1, memory_order_relaxed);
 }
 

@@ -231,6 +231,10 @@ unsigned thread_progress(struct fabric_thread *thread);
 /* A look at what has come, and a rest if it is nothing; false: the job has failed. */
 bool thread_wait_step(struct fabric_thread *thread, struct ofi_wait *wait, unsigned peer);
 
+/* A buffer of the port's, once one is free: what is under way towards other nodes may have them all. Null: the job
+ * has failed. */
+struct ofi_slot *thread_take_slot(struct fabric_thread *thread, unsigned peer);
+
 /* Moves results whose turn it is to where they belong. */
 void queue_land(struct fabric_thread *thread, struct ofi_queue *queue);
 

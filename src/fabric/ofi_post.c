@@ -45,16 +45,6 @@ static bool wait_for_reads(struct draft *draft, bool results)
     return true;
 }
 
-static struct ofi_slot *wait_for_slot(struct draft *draft)
-{
-    struct ofi_wait wait = {0};
-    struct ofi_slot *slot;
-    while (!(slot = port_take(&draft->thread->port)))
-        if (!thread_wait_step(draft->thread, &wait, draft->node))
-            return NULL;
-    return slot;
-}
-
 /* ---- Messages ---- */
 
 static void fill_head(const struct fabric_thread *thread, struct ofi_queue *queue, enum message_kind kind)
@@ -116,7 +106,7 @@ bool draft_try(struct fabric_thread *thread, struct ofi_queue *queue)
 static bool begin_draft(struct draft *draft)
 {
     struct ofi_queue *queue = draft->queue;
-    queue->slot = wait_for_slot(draft);
+    queue->slot = thread_take_slot(draft->thread, draft->node);
     queue->size = sizeof(struct message_head);
     queue->count = 0;
     queue->answered = false;
@@ -273,7 +263,7 @@ static bool read_pieces(struct draft *draft, const struct fabric_op *op, uint64_
     entry->ready = false;
     for (size_t done = 0; done < op->size;) {
         size_t piece = op->size - done < OFI_PAYLOAD ? op->size - done : OFI_PAYLOAD;
-        struct ofi_slot *slot = wait_for_slot(draft);
+        struct ofi_slot *slot = thread_take_slot(draft->thread, draft->node);
         if (!slot)
             return false;
         slot->context.use = SLOT_READ;

@@ -189,29 +189,45 @@ bool thread_wait_step(struct fabric_thread *thread, struct ofi_wait *wait, unsig
     return true;
 }
 
+struct ofi_slot *thread_take_slot(struct fabric_thread *thread, unsigned peer)
+{
+    struct ofi_wait wait = {0};
+    struct ofi_slot *slot;
+    while (!(slot = port_take(&thread->port)))
+        if (!thread_wait_step(thread, &wait, peer))
+            return NULL;
+    return slot;
+}
+
 /* ---- Queues ---- */
+
+/* The first message to the node: where its server finds this thread. */
+static ssize_t write_hello(const struct fabric_thread *thread, struct ofi_slot *slot, unsigned node,
+                           size_t *size)
+{
+    struct message_head head = {.secret = thread->link->secret,
+                                .sender = ofi_thread_number(thread->link, thread->node->self, thread->index),
+                                .kind = MESSAGE_HELLO};
+    size_t name = OFI_NAME;
+    memcpy(slot->data, &head, sizeof head);
+    int error = fi_getname(&thread->port.ep->fid, slot->data + sizeof head, &name);
+    slot->context.node = node;
+    *size = sizeof head + (name + 7) / 8 * 8;
+    return error;
+}
 
 static bool say_hello(struct fabric_thread *thread, struct ofi_queue *queue, unsigned node)
 {
-    struct ofi_slot *slot = port_take(&thread->port);
-    size_t size = OFI_NAME;
-    ssize_t result = slot ? -FI_EAGAIN : -FI_ENOMEM;
-    if (slot) {
-        struct message_head head = {.secret = thread->link->secret,
-                                    .sender =
-                                        ofi_thread_number(thread->link, thread->node->self, thread->index),
-                                    .kind = MESSAGE_HELLO};
-        memcpy(slot->data, &head, sizeof head);
-        if (fi_getname(&thread->port.ep->fid, slot->data + sizeof head, &size) != 0)
-            result = -FI_EOTHER;
-        slot->context.node = node;
-    }
+    struct ofi_slot *slot = thread_take_slot(thread, node);
+    if (!slot)
+        return false;
+    size_t size;
     struct ofi_wait wait = {0};
-    while (result == -FI_EAGAIN) {
-        result = port_send(&thread->port, slot, sizeof(struct message_head) + (size + 7) / 8 * 8, queue->to);
-        if (result == -FI_EAGAIN && !thread_wait_step(thread, &wait, node))
-            return false;
-    }
+    ssize_t result = write_hello(thread, slot, node, &size);
+    if (result == 0)
+        while ((result = port_send(&thread->port, slot, size, queue->to)) == -FI_EAGAIN)
+            if (!thread_wait_step(thread, &wait, node))
+                return false;
     if (result != 0)
         ofi_fail(thread->node, node, "greeting", result);
     queue->sent = 1;

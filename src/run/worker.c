@@ -12,8 +12,13 @@
 #include "tower/thread.h"
 
 #include <sched.h>
+#include <time.h>
 
 /* ---- Pauses ---- */
+
+/* Who yields over and over keeps a processor busy, and there are schedulers (Linux 6.18) under which the threads that it
+ * waits for then don't run for seconds. */
+enum { YIELDS = 50, NAP = 20000 /* nanoseconds */ };
 
 static bool pause_slowly(struct worker *w, enum waiting waits)
 {
@@ -24,11 +29,14 @@ static bool pause_slowly(struct worker *w, enum waiting waits)
     }
     atomic_store_explicit(&w->seen, atomic_load_explicit(&w->seen, memory_order_relaxed) + 1,
                           memory_order_release);
-    if (atomic_load_explicit(&w->give_up, memory_order_acquire) == w->position)
-        return waits == WAITS_AT_GATE;
+    if (waits != WAITS_AT_GATE && atomic_load_explicit(&w->give_up, memory_order_acquire) == w->position)
+        return false;
     if (atomic_load_explicit(&w->crew->failure, memory_order_relaxed) != 0)
         return false;
-    sched_yield();
+    if (w->looks - w->crew->spins < YIELDS)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){0, NAP}, NULL);
     return true;
 }
 

@@ -1,7 +1,8 @@
 /* What is the ofi provider's own: operations of all sizes, more of them than a queue pair holds, results that nobody waits
- * for, a target that computes, a release that is held back, strangers. Two nodes.
+ * for, a target that computes, a release that is held back, strangers; and a first message to a node when gets from another
+ * have all buffers. Two nodes, or three for the last.
  *
- * usage: ofi_test PART;  PART: sizes, flood, landing, computing, release, fence, stranger, all */
+ * usage: ofi_test PART;  PART: sizes, flood, landing, computing, release, fence, stranger, acquaintance, all */
 #include "fabric/ofi_intern.h"
 
 #include "../runtime/frame.h"
@@ -224,26 +225,43 @@ static void stranger(struct scene *scene)
     meet(scene);
 }
 
+/* ---- A third node ---- */
+
+static void acquaintance(struct scene *scene)
+{
+    rem_thread *thread = &scene->thread;
+    if (scene->self == 0 && rem_node_count(scene->job) > 2) {
+        uint64_t value;
+        TRY(rem_get(thread, scene->local, 1, scene->bytes, BYTES, 1));
+        TRY(rem_get(thread, scene->local, 1, scene->bytes, BYTES, 1));
+        TRY(rem_put_value(thread, 2, scene->word, 3, 0));
+        TRY(rem_get_value(thread, &value, 2, scene->word));
+        CHECK(value == 3);
+        TRY(rem_wait(thread, 1));
+    }
+    TRY(rem_barrier(scene->job));
+}
+
 /* ---- All ---- */
 
 static const struct {
     const char *name;
     void (*run)(struct scene *);
-} parts[] = {{"sizes", sizes},     {"flood", flood}, {"landing", landing},  {"computing", computing},
-             {"release", release}, {"fence", fence}, {"stranger", stranger}};
+} parts[] = {{"sizes", sizes},     {"flood", flood}, {"landing", landing},   {"computing", computing},
+             {"release", release}, {"fence", fence}, {"stranger", stranger}, {"acquaintance", acquaintance}};
 
 static void clear(struct scene *scene)
 {
     for (int i = 0; i < 2; i++)
         rem_store(&scene->thread, &scene->word[i], 0);
-    meet(scene);
+    TRY(rem_barrier(scene->job));
 }
 
 static void node(rem_job *job, int argc, char **argv)
 {
     struct scene scene = {.job = job, .self = rem_node_self(job)};
     void *memory[3];
-    CHECK(argc == 2 && rem_node_count(job) == 2);
+    CHECK(argc == 2 && rem_node_count(job) >= 2);
     TRY(rem_attach(job, &scene.thread));
     TRY(rem_alloc(job, BYTES, &memory[0]));
     TRY(rem_alloc(job, BYTES, &memory[1]));

@@ -149,6 +149,14 @@ faulty() {
     [[ "$stderr" == *"leave --provider to the launcher"* ]]
 }
 
+@test "over libfabric, jobs of more processes than the test has nodes start, each time" {
+    "$REMORA" info | grep -q '^provider ofi' || skip "built without libfabric"
+    export FI_PROVIDER=tcp,ofi_rxm # it looks for no others, which takes a while
+    for nodes in 3 4 6; do
+        run -0 --separate-stderr "$REMORA" launch -q -n $nodes --provider ofi -- "$REMORA" run -n 5 SB.litmus
+    done
+}
+
 # Whether threads that can't go on are found to be stuck, also those inside a lock, and other tests run on.
 @test "stuck runs end" {
     run -0 --separate-stderr run_remora --json -q -n 20 "$SOURCE/litmus/stuck"

@@ -68,7 +68,9 @@ static void show_run(const struct teller *t, const struct traced *traced, const 
     }
     fprintf(t->text, "%s%s%s (%u steps)\n", title, traced->outcome ? " with " : "",
             traced->outcome ? traced->outcome : "", traced->run->n_steps);
-    trace_text(t->text, traced->run, &style);
+    trace_text(t->text, traced->run, traced->program, &style);
+    if (traced->outcome)
+        fprintf(t->text, "This is how %s comes about.\n", traced->outcome);
 }
 
 static void trace_outcome(struct teller *t)

@@ -54,28 +54,76 @@ static const char *proposition_text(struct arena *arena, const struct lm_test *t
 
 static const char *model_name(const struct lm_test *test)
 {
-    return test->arch == LM_RDMA_TSO ? "RDMA-TSO" : "RDMA-WAIT";
+    return test->arch == LM_RDMA_TSO ? "RDMA-TSO"
+           : test->has_libraries     ? "RDMA-WAIT and the library specifications"
+                                     : "RDMA-WAIT";
 }
 
-static const char *verdict_text(struct arena *arena, const struct lm_test *test,
-                                const struct verdict *verdict, const struct explanation *e)
+static const char *verdict_text(struct arena *arena, const struct lm_test *test, const struct explanation *e)
 {
     switch (e->verdict) {
     case EXPLAINED_ALLOWED:
-        return arena_printf(arena, "Allowed by %s", model_name(test));
-    case EXPLAINED_FORBIDDEN:
-        return arena_printf(arena, "Forbidden by %s", model_name(test));
-    case EXPLAINED_NO_VALUES:
-        if (verdict_is_void(verdict))
-            return arena_printf(arena, "Impossible in %s: no run comes to its end", model_name(test));
-        return arena_printf(arena, "Impossible in %s: no values that the reads could take give this",
-                            model_name(test));
-    case EXPLAINED_NO_CYCLE:
-        return arena_printf(arena,
-                            "Forbidden by %s, but a limit was reached before a contradiction was found",
-                            model_name(test));
-    default:
+        return arena_printf(arena, "Can happen under %s", model_name(test));
+    case EXPLAINED_UNKNOWN:
         return "Not explained: a limit was reached first";
+    default:
+        return arena_printf(arena, "Cannot happen under %s", model_name(test));
+    }
+}
+
+/* What the test's own verdict, which stands above, says of an outcome that can happen, and what not. */
+static const char *note_on_allowed(const struct lm_test *test, const struct verdict *verdict)
+{
+    if (test->quantifier == LM_FINAL)
+        return "(The test asks for nothing; this is one of its outcomes.)";
+    if (test->quantifier == LM_EXISTS && verdict->holds == ANSWER_YES)
+        return verdict->negative || verdict->completion != DONE
+                   ? "(\"Ok\" above says no more than that: it is no verdict that this outcome is all right.)"
+                   : "(\"Ok\" above says just that. Every outcome fulfils the condition; this is one of "
+                     "them.)";
+    return test->quantifier != LM_EXISTS && verdict->holds == ANSWER_NO
+               ? "(The test says that it must not happen: hence \"No\" above.)"
+               : NULL;
+}
+
+static const char *note_on_forbidden(const struct lm_test *test, const struct verdict *verdict,
+                                     const struct explanation *e)
+{
+    bool others = e->rows > 1;
+    if (test->quantifier == LM_FORALL)
+        return others ? "(The condition of forall is not true of it. No other such outcome can happen "
+                        "either; it is explained "
+                        "for this one.)"
+                      : "(The condition of forall is not true of it.)";
+    if (test->quantifier == LM_EXISTS && verdict->holds == ANSWER_NO)
+        return others ? "(The test asks for it: hence \"No\" above. No other outcome that fulfils the "
+                        "condition can happen "
+                        "either; it is explained for this one.)"
+                      : "(The test asks for it: hence \"No\" above.)";
+    return others ? "(No other outcome that fulfils the condition can happen either; it is explained for "
+                    "this one.)"
+                  : NULL;
+}
+
+static const char *note_on(const struct lm_test *test, const struct verdict *verdict,
+                           const struct explanation *e)
+{
+    switch (e->verdict) {
+    case EXPLAINED_ALLOWED:
+        return note_on_allowed(test, verdict);
+    case EXPLAINED_FORBIDDEN:
+        return note_on_forbidden(test, verdict, e);
+    case EXPLAINED_NO_VALUES:
+        if (test->cond->kind == LM_C_TRUE || test->cond->kind == LM_C_FALSE)
+            return "(The condition is the same whatever happens: it asks about no outcome.)";
+        return verdict_is_void(verdict)
+                   ? "(No run comes to its end: each gets stuck, which --verbose shows, or fails an assume.)"
+                   : "(However the threads run, the values never come out like this: a value can be read "
+                     "only after it is written.)";
+    case EXPLAINED_NO_CYCLE:
+        return "(A limit was reached before the contradiction was found that would show why.)";
+    default:
+        return NULL;
     }
 }
 
@@ -99,7 +147,8 @@ struct explained_test explain_test(struct arena *arena, const struct lm_test *te
     struct question question = {condition_prepare(arena, test->cond, atoms, n_atoms), test->quantifier};
     out.explanation = explain(arena, &query, is_wanted, &question);
     out.fault = explanation_check(arena, &out.explanation);
-    out.verdict = verdict_text(arena, test, verdict, &out.explanation);
+    out.verdict = verdict_text(arena, test, &out.explanation);
+    out.note = note_on(test, verdict, &out.explanation);
     if (!out.explanation.row)
         return out;
     out.row = in_columns(arena, verdict, atoms, n_atoms, out.explanation.row);

@@ -11,6 +11,7 @@ struct explained_test {
     const uint64_t *row; /* the outcome, in the columns of the verdict; NULL: there is no single one */
     const char *outcome; /* `0:r0=0; x=1;`, or the condition if there is no single one */
     const char *verdict; /* in a few words */
+    const char *note;    /* a sentence on it, in parentheses; or NULL */
     const char *fault;   /* the explanation does not stand up to its check: why (an internal error) */
 };
 

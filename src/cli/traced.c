@@ -50,7 +50,7 @@ static void try_states(const struct tracer *t, const struct lm_test *test, struc
     struct condition *condition = condition_prepare(t->arena, test->cond, v->columns, v->n_columns);
     unsigned tried = 0;
     traced->why_none = test->quantifier == LM_FORALL ? "every outcome fulfils the condition"
-                                                     : "no outcome fulfils the proposition";
+                                                     : "no outcome fulfils the condition";
     for (size_t i = 0; i < outcomes_count(v->states) && !traced->run && tried < MOST_OUTCOMES; i++) {
         const uint64_t *row = outcomes_row(v->states, i);
         if (!is_wanted(test, condition, row))

@@ -17,6 +17,7 @@ struct finder {
     bool (*wanted)(void *, const uint64_t *);
     void *context;
     unsigned fewest, n_observables;
+    uint64_t *rows; /* of the candidates */
 };
 
 static bool is_wanted(void *context, const uint64_t *row)
@@ -89,7 +90,7 @@ static bool found_candidate(void *context, const struct partial *p, const uint64
     unsigned refused = p->x.log->refused;
     if (!values_known(&p->x))
         return false;
-    out->candidates++;
+    memcpy(f->rows + out->candidates++ * f->n_observables, row, f->n_observables * sizeof *row);
     if (!out->cycle || refused <= f->fewest) {
         struct explanation candidate = *out;
         struct finder mine = *f;
@@ -103,6 +104,19 @@ static bool found_candidate(void *context, const struct partial *p, const uint64
         }
     }
     return out->candidates >= MAX_CANDIDATES;
+}
+
+static void count_rows(const struct finder *f)
+{
+    struct explanation *out = f->out;
+    struct outcomes *rows = outcomes_new(f->n_observables);
+    for (uint64_t i = 0; i < out->candidates; i++) {
+        const uint64_t *row = f->rows + i * f->n_observables;
+        outcomes_add(rows, row);
+        out->ways += memcmp(row, out->row, f->n_observables * sizeof *row) == 0;
+    }
+    out->rows = outcomes_count(rows);
+    outcomes_free(rows);
 }
 
 static bool run(struct declarative *d, const struct query *query)
@@ -123,16 +137,23 @@ struct explanation explain(struct arena *arena, const struct query *query,
                               .program = query->program,
                               .observables = query->observables,
                               .n_observables = query->n_observables};
-    struct finder finder = {arena, &out, wanted, context, 0, query->n_observables};
+    struct finder finder = {.arena = arena,
+                            .out = &out,
+                            .wanted = wanted,
+                            .context = context,
+                            .n_observables = query->n_observables};
     struct declarative strict = {
         .wanted = is_wanted, .context = &finder, .found = found_witness, .logged = true};
     if (!run(&strict, query) || out.verdict == EXPLAINED_ALLOWED || strict.completion != DONE)
         return out;
     struct query loose = *query;
     loose.limits.max_states = RELAXED_STEPS;
+    finder.rows = ARENA_ARRAY(arena, uint64_t, MAX_CANDIDATES * (size_t)query->n_observables + 1);
     struct declarative relaxed = {
         .wanted = is_wanted, .context = &finder, .found = found_candidate, .logged = true, .relaxed = true};
     run(&relaxed, &loose);
+    if (out.verdict == EXPLAINED_FORBIDDEN)
+        count_rows(&finder);
     out.all_candidates = relaxed.completion == DONE && out.candidates < MAX_CANDIDATES;
     if (out.verdict == EXPLAINED_UNKNOWN)
         out.verdict =

@@ -11,9 +11,10 @@ struct arena;
 enum explained {
     EXPLAINED_ALLOWED,   /* `execution` is consistent and has the wanted outcome */
     EXPLAINED_FORBIDDEN, /* `execution` has the wanted outcome and would be consistent but for `cycle` */
-    EXPLAINED_NO_VALUES, /* no choice of sources for the reads gives the wanted outcome, whatever the order */
-    EXPLAINED_NO_CYCLE,  /* forbidden, but limits were reached before a cycle was found */
-    EXPLAINED_UNKNOWN    /* limits were reached before it was known whether it is allowed */
+    EXPLAINED_NO_VALUES, /* reads never get the values of the wanted outcome, whatever the order: nothing writes them, or only
+                            what comes behind the read */
+    EXPLAINED_NO_CYCLE, /* forbidden, but limits were reached before a cycle was found */
+    EXPLAINED_UNKNOWN   /* limits were reached before it was known whether it is allowed */
 };
 
 /* One step of a cycle. In a cycle of happens-before, steps with `issued` come from issue order: they begin at
@@ -46,14 +47,16 @@ struct explanation {
     bool cycle_of_issue_order; /* of ib rather than of hb */
     uint64_t candidates;       /* EXPLAINED_FORBIDDEN: how many ways to get the outcome were looked at */
     bool all_candidates;       /* … and whether they are all */
+    uint64_t ways;             /* those of the candidates that have this very row, … */
+    size_t rows;               /* … and how many different rows they have: outcomes that `wanted` accepts */
 };
 
 /* Explains the outcomes that `wanted` accepts. query: of the client level program. */
 struct explanation explain(struct arena *, const struct query *, bool (*wanted)(void *, const uint64_t *row),
                            void *context);
 
-/* In words. An event: "P0 put(y, 1, d): aNRW_1 y=1"; a step: why its edge is there, the event at its end being called
- * `next` ("step 3"). */
+/* In words. An event: "P0  put(y, 1, d): on node 1 y becomes 1  [aNRW_1]"; a step: why its edge is there, the event at
+ * its end being called `next` ("step 3"). */
 const char *explain_event(struct arena *, const struct explanation *, unsigned event);
 const char *explain_edge(struct arena *, const struct explanation *, const struct cycle_step *,
                          const char *next);

@@ -46,7 +46,8 @@ const char *explain_event(struct arena *arena, const struct explanation *e, unsi
     const struct event *ev = &e->events[event];
     uint32_t line;
     const char *text = e->program->ops->describe(e->program, ev->where, &line);
-    return arena_printf(arena, "P%u  %s  [%s]", ev->thread, text, event_label(arena, e->program, ev));
+    return arena_printf(arena, "P%u  %s: %s  [%s]", ev->thread, text, event_words(arena, e->program, ev),
+                        type_name(arena, ev));
 }
 
 bool is_final_write(const struct explanation *e, unsigned event)
@@ -73,21 +74,19 @@ static const char *bare_name(const struct event *e)
 static const char *program_order(struct arena *arena, const struct event *a, const struct event *b,
                                  bool issued)
 {
-    const char *order = a->lib == LIB_TSO               ? (issued ? "issue order" : "observation order")
-                        : (issued && !kept_in_hb(a, b)) ? "issue order"
-                                                        : "stamp order";
+    bool only_issued = issued && !kept_in_hb(a, b);
+    const char *order = only_issued || (issued && a->lib == LIB_TSO) ? "issue order"
+                        : a->lib == LIB_TSO                          ? "observation order"
+                                                                     : "stamp order";
     bool towards = a->lib == LIB_TSO ? tso_is_nic(a->type) : a->type >= S_NLR && a->type <= S_RF;
-    return arena_printf(arena, "%s (%s%s %s→%s)", kept_words(arena, a, b), towards ? "same-node " : "", order,
-                        bare_name(a), bare_name(b));
+    return arena_printf(arena, "%s (%s%s %s→%s)",
+                        only_issued ? "program order, in which these two begin" : kept_words(arena, a, b),
+                        towards ? "same-node " : "", order, bare_name(a), bare_name(b));
 }
 
-static const char *same_operation(struct arena *arena, const struct event *a)
+static const char *same_operation(struct arena *arena, const struct event *a, const struct event *b)
 {
-    if (a->lib == LIB_LOCK)
-        return "inside one release: the fence comes before the write that hands the lock over (iso)";
-    if (a->lib == LIB_SV)
-        return "one broadcast: its source is read before the copy is written (iso)";
-    return arena_printf(arena, "two halves of one operation: %s comes first (iso)", bare_name(a));
+    return arena_printf(arena, "%s (iso)", parts_words(a, b));
 }
 
 static const char *reading(struct arena *arena, const struct explanation *e, const struct event *w,
@@ -136,24 +135,27 @@ const char *explain_edge(struct arena *arena, const struct explanation *e, const
     case EDGE_PPO:
         return program_order(arena, a, b, step->issued);
     case EDGE_ISO:
-        return same_operation(arena, a);
+        return same_operation(arena, a, b);
     case EDGE_RF:
         return reading(arena, e, a, b, next);
     case EDGE_RB:
         return reading_before(arena, e, &step->edge, next);
     case EDGE_MO:
         if (is_final_write(e, step->edge.to))
-            return arena_printf(arena, "%s=%s in the end, so this comes before what writes that (mo)",
-                                location(e->program, b), value(arena, b->written));
-        return arena_printf(arena, "%s gets its values in this order (mo)", location(e->program, a));
+            return arena_printf(
+                arena, "%s is %s in the end, so this write comes before the one that leaves that (mo)",
+                location(e->program, b), value(arena, b->written));
+        return arena_printf(arena, "%s gets this value before that of %s (mo)", location(e->program, a),
+                            next);
     case EDGE_NFO:
         return arena_printf(arena,
-                            "on the queue pair to node %u the NIC does not overlap these two accesses; they "
-                            "go in this order (nfo)",
+                            "on the queue pair to node %u the NIC does one of these two accesses after the "
+                            "other, here this one first (nfo)",
                             a->node);
     case EDGE_RAO:
         return arena_printf(
-            arena, "remote atomics towards node %u are executed one after the other, in this order (rao)",
+            arena,
+            "remote atomics towards node %u are executed one after the other, here this one first (rao)",
             a->node);
     case EDGE_AR:
         return arena_printf(

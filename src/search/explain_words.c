@@ -54,7 +54,8 @@ static const char *lock_words(struct arena *arena, const struct program *program
     case FENCE:
         return arena_printf(arena, "lock %s is acquired", name);
     case GLOBAL_FENCE:
-        return arena_printf(arena, "lock %s is released: all is done towards node %u", name, e->node);
+        return arena_printf(arena, "lock %s is released: all that was begun towards node %u is done", name,
+                            e->node);
     case REMOTE_FENCE:
         return arena_printf(arena, "a remote fence towards node %u, ahead of the release", e->node);
     default:
@@ -78,7 +79,7 @@ const char *event_words(struct arena *arena, const struct program *program, cons
         if (e->writes)
             return arena_printf(arena, "%s becomes %" PRId64, loc, (int64_t)e->written);
         if (!e->reads)
-            return "fence";
+            return "is passed";
         return arena_printf(arena, "reads %s = %" PRId64, loc, (int64_t)e->read);
     case WAIT:
         return "returns";
@@ -95,29 +96,78 @@ const char *event_words(struct arena *arena, const struct program *program, cons
     case LOCAL_WRITE:
         return arena_printf(arena, "its result is in local memory, %s = %" PRId64, loc, (int64_t)e->written);
     case REMOTE_FENCE:
-        return arena_printf(arena, "fence on the way to node %u", e->node);
+        return arena_printf(arena, "the NIC passes it, towards node %u", e->node);
     case GLOBAL_FENCE:
-        return arena_printf(arena, "all is done towards node %u", e->node);
+        return arena_printf(arena, "all that was begun towards node %u is done", e->node);
     default:
         return arena_printf(arena, "reads %s = %" PRId64, loc, (int64_t)e->read);
     }
 }
 
-/* --- program order that is kept --- */
+/* --- order that is kept --- */
+
+const char *parts_words(const struct event *a, const struct event *b)
+{
+    bool atomic = role_of(a) == ATOMIC_READ;
+    if (a->lib == LIB_LOCK)
+        return "one release: its fence comes before the write that hands the lock over";
+    if (a->lib == LIB_SV)
+        return "one broadcast: its source is read before the copy is written";
+    switch (role_of(b)) {
+    case REMOTE_WRITE:
+    case ATOMIC_WRITE:
+        return atomic ? "one remote atomic: it reads before it writes"
+                      : "one put: its source is read before the value is written";
+    case LOCAL_WRITE:
+        return atomic ? "one remote atomic: it reads before its result reaches local memory"
+                      : "one get: it reads before its result reaches local memory";
+    default:
+        return "one failing cas: it is a fence before it reads";
+    }
+}
+
+/* What keeps an order with everything, on both sides: a fence, or what counts as one. */
+static const char *fence_words(const struct event *e)
+{
+    return e->lib == LIB_LOCK     ? "the acquire of a lock"
+           : e->lib == LIB_SC     ? "an access to a sequentially consistent location"
+           : role_of(e) == LOCKED ? "an atomic instruction of the CPU"
+                                  : "a fence of the CPU";
+}
+
+static bool is_fence(const struct event *e)
+{
+    return role_of(e) == FENCE || role_of(e) == LOCKED;
+}
+
+static const char *global_fence_words(const struct event *e)
+{
+    return e->lib == LIB_LOCK ? "the release of a strong lock" : "a global fence";
+}
 
 const char *kept_words(struct arena *arena, const struct event *a, const struct event *b)
 {
     enum role first = role_of(a), second = role_of(b);
-    if (is_nic(first) && (is_nic(second) || second == GLOBAL_FENCE))
+    if (second == GLOBAL_FENCE)
+        return arena_printf(arena, "program order: %s waits for what stands before it",
+                            global_fence_words(b));
+    if (first == GLOBAL_FENCE)
+        return arena_printf(arena, "program order: what stands behind %s is done after it",
+                            global_fence_words(a));
+    if (is_nic(first) && is_nic(second))
         return arena_printf(
-            arena, "program order, which is kept between operations towards one node, here %u", a->node);
+            arena, "program order, which the NIC keeps between these two, both towards node %u", a->node);
     if (first == WAIT)
         return "program order: what stands behind a wait or poll is done after it";
-    if (first == GLOBAL_FENCE)
-        return "program order: what stands behind a global fence is done after it";
+    if (is_fence(a))
+        return arena_printf(arena, "program order: what stands behind %s is done after it", fence_words(a));
+    if (is_fence(b))
+        return arena_printf(arena, "program order: %s waits for what stands before it on the CPU",
+                            fence_words(b));
     if (is_nic(second))
         return "program order: the NIC begins after what stands before on the CPU";
-    return "program order, which is kept here";
+    return first == STORE ? "program order: the CPU's stores reach memory in their order"
+                          : "program order: what stands behind a load on the CPU is done after it";
 }
 
 /* --- program order that is not kept --- */
@@ -195,24 +245,6 @@ enum remedy lost_remedy(const struct event *a, const struct event *b)
     }
 }
 
-const char *remedy_words(struct arena *arena, const struct event *a, const struct event *b)
-{
-    bool tso = a->lib == LIB_TSO;
-    switch (lost_remedy(a, b)) {
-    case REMEDY_MFENCE:
-        return "mfence()";
-    case REMEDY_WAIT:
-        if (a->lib == LIB_SV)
-            return "the sv_wait for the first one's work id";
-        return tso ? "the poll of the first one's completion" : "the wait for the first one's work id";
-    case REMEDY_RFENCE:
-        return arena_printf(arena, "rfence(%u)", a->node);
-    default:
-        return tso ? arena_printf(arena, "a get from node %u and the poll of its completion", a->node)
-                   : arena_printf(arena, "gfence({%u})", a->node);
-    }
-}
-
 /* --- names --- */
 
 static const char *const meanings[] = {
@@ -221,14 +253,15 @@ static const char *const meanings[] = {
     [LOCKED] = "an atomic instruction of the CPU",
     [FENCE] = "a fence of the CPU",
     [WAIT] = "a wait or poll returns",
-    [LOCAL_READ] = "the NIC reads the source of a put or broadcast",
-    [REMOTE_WRITE] = "a remote write reaches the memory of node n",
+    [LOCAL_READ] = "the NIC reads the source of a put or broadcast towards node n",
+    [REMOTE_WRITE] = "a remote write (of a put, broadcast or remote atomic) reaches the memory of node n",
     [ATOMIC_READ] = "a remote atomic reads on node n",
     [ATOMIC_WRITE] = "the write of a remote atomic reaches the memory of node n",
     [REMOTE_READ] = "a get reads on node n",
-    [LOCAL_WRITE] = "the result of a get or remote atomic reaches local memory",
-    [REMOTE_FENCE] = "a remote fence towards node n",
-    [GLOBAL_FENCE] = "a global fence: all earlier operations towards node n are done",
+    [LOCAL_WRITE] = "the result of a get or remote atomic towards node n reaches local memory",
+    [REMOTE_FENCE] =
+        "a remote fence: later operations towards node n begin only after the earlier ones have read",
+    [GLOBAL_FENCE] = "a global fence: all that its thread did towards node n before is done",
 };
 
 static const char *meaning_in_lock(enum role role)
@@ -239,7 +272,7 @@ static const char *meaning_in_lock(enum role role)
     case STORE:
         return "a weak lock is released";
     case GLOBAL_FENCE:
-        return "a strong lock is released: all earlier operations towards node n are done";
+        return "a strong lock is released: all that its thread did towards node n before is done";
     case REMOTE_FENCE:
         return "a node lock is released: a remote fence towards node n";
     default:

@@ -22,10 +22,11 @@ static bool is_earlier_call(const struct event *a, const struct event *b)
     return a->thread == b->thread && a->call < b->call;
 }
 
-/* That a wait returns after a put was acknowledged says nothing of the put's write. */
-static bool is_acknowledgement(const struct edge *edge)
+/* That a wait returns after a put was acknowledged says nothing of the put's write; that a load gets its own thread's
+ * store from the store buffer, nothing of when that reaches memory. */
+static bool is_of_issue_only(const struct edge *edge)
 {
-    return edge->kind == EDGE_PF && !(edge->orders & IN_HB);
+    return (edge->kind == EDGE_PF || edge->kind == EDGE_RF) && !(edge->orders & IN_HB);
 }
 
 static void add(struct finder *f, struct edge edge, uint16_t weight)
@@ -59,7 +60,7 @@ static void fill_graph(struct finder *f)
     f->weight = ARENA_ARRAY(f->arena, uint16_t, (size_t)f->n * f->n + 1);
     f->edge = ARENA_ARRAY(f->arena, struct edge, (size_t)f->n * f->n + 1);
     for (unsigned i = 0; i < e->n_edges; i++)
-        if (!is_acknowledgement(&e->edges[i]))
+        if (!is_of_issue_only(&e->edges[i]))
             add(f, e->edges[i], weight_of(&e->edges[i]));
     for (unsigned a = 0; a < f->n; a++)
         for (unsigned b = a + 1; b < f->n; b++) {
@@ -151,7 +152,8 @@ static bool is_instantaneous(const struct event *e)
     return e->lib == LIB_TSO ? tso_instantaneous(e->type) : stamp_instantaneous(e->type);
 }
 
-static void close_orders(struct finder *f)
+/* in_turn: all of program order between statements too, which then closes no cycle. */
+static void close_orders(struct finder *f, bool in_turn)
 {
     const struct explanation *e = f->e;
     f->ib = new_order(f);
@@ -161,7 +163,7 @@ static void close_orders(struct finder *f)
             const struct event *x = &e->events[a], *y = &e->events[b];
             if (x->thread == y->thread && kept_in_ib(x, y))
                 order_add(&f->ib, a, b, f->words);
-            if (x->thread == y->thread && kept_in_hb(x, y))
+            if (x->thread == y->thread && (kept_in_hb(x, y) || (in_turn && is_earlier_call(x, y))))
                 order_add(&f->hb, a, b, f->words);
         }
     for (unsigned i = 0; i < e->n_edges; i++) {
@@ -173,6 +175,53 @@ static void close_orders(struct finder *f)
     for (unsigned a = 0; a < f->n; a++)
         if (is_instantaneous(&e->events[a]))
             order_add_many(&f->hb, a, order_after(&f->ib, a, f->words), f->words);
+}
+
+static bool is_same_call(const struct event *a, const struct event *b)
+{
+    return a->thread == b->thread && a->call == b->call;
+}
+
+/* Puts all of a's call before all of b's. */
+static bool join(const struct finder *f, unsigned a, unsigned b, bool *changed)
+{
+    const struct event *events = f->e->events;
+    for (unsigned x = 0; x < f->n; x++)
+        for (unsigned y = 0; is_same_call(&events[x], &events[a]) && y < f->n; y++) {
+            if (!is_same_call(&events[y], &events[b]) || bit_test(order_after(&f->hb, x, f->words), y))
+                continue;
+            *changed = true;
+            if (!order_add(&f->hb, x, y, f->words))
+                return false;
+        }
+    return true;
+}
+
+static bool joined(const struct finder *f)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (unsigned a = 0; a < f->n; a++)
+            for (unsigned b = 0; b < f->n; b++)
+                if (bit_test(order_after(&f->hb, a, f->words), b) &&
+                    !is_same_call(&f->e->events[a], &f->e->events[b]) && !join(f, a, b, &changed))
+                    return false;
+    }
+    return true;
+}
+
+/* Makes one step of each call, in happens-before; false, with happens-before as it was, if that cannot be. */
+static bool join_calls(struct finder *f)
+{
+    size_t size = (size_t)f->n * f->words * sizeof *f->hb.after;
+    struct order old = f->hb;
+    f->hb = new_order(f);
+    memcpy(f->hb.after, old.after, size);
+    memcpy(f->hb.before, old.before, size);
+    if (joined(f))
+        return true;
+    f->hb = old;
+    return false;
 }
 
 /* How many events of earlier calls of its thread are still to come. */
@@ -187,15 +236,16 @@ static unsigned overtaken(const struct finder *f, const uint64_t *done, unsigned
 static void find_sequence(const struct finder *f, struct reordering *r)
 {
     uint64_t done[REL_MAX_WORDS] = {0};
-    unsigned last_thread = 0;
+    const struct event *last = NULL;
     r->sequence = ARENA_ARRAY(f->arena, unsigned, f->n + 1);
-    r->early = ARENA_ARRAY(f->arena, bool, f->n + 1);
     for (unsigned place = 0; place < f->n; place++) {
         unsigned best = f->n, least = 0;
         for (unsigned i = 0; i < f->n; i++) {
             if (bit_test(done, i) || !bits_within(order_before(&f->hb, i, f->words), done, f->words))
                 continue;
-            unsigned cost = 2 * overtaken(f, done, i) + (f->e->events[i].thread != last_thread);
+            const struct event *e = &f->e->events[i];
+            unsigned cost = 3 * overtaken(f, done, i) + (unsigned)(last && e->thread != last->thread) +
+                            (unsigned)(last && !is_same_call(e, last));
             if (best == f->n || cost < least) {
                 best = i;
                 least = cost;
@@ -204,8 +254,7 @@ static void find_sequence(const struct finder *f, struct reordering *r)
         if (best == f->n)
             break; /* happens-before has a cycle: not an allowed explanation */
         r->sequence[place] = best;
-        r->early[place] = overtaken(f, done, best) > 0;
-        last_thread = f->e->events[best].thread;
+        last = &f->e->events[best];
         bit_set(done, best);
     }
 }
@@ -230,7 +279,9 @@ struct reordering find_reordering(struct arena *arena, const struct explanation 
 {
     struct finder f = finder_for(arena, e);
     struct reordering r = find_lost_order(arena, e);
-    close_orders(&f);
+    bool in_turn = !r.n_cycle && !r.too_many;
+    close_orders(&f, in_turn);
+    r.interrupted = in_turn && !join_calls(&f);
     find_sequence(&f, &r);
     return r;
 }

@@ -11,10 +11,11 @@ struct reordering {
     bool *lost; /* by step */
     unsigned n_cycle;
     bool too_many; /* events: the cycle was not looked for */
-    /* All events, in an order that happens-before allows and that follows program order where it can. */
+    /* The outcome comes about in program order, but not if each statement is one step: others come between its parts. */
+    bool interrupted;
+    /* All events, in an order that happens-before allows and that follows program order where it can; statement by statement if
+     * the outcome comes about so. */
     unsigned *sequence;
-    /* By place in the sequence: an event of an earlier call of its thread comes only later. */
-    bool *early;
 };
 
 enum { REORDERING_MOST_EVENTS = 256 };

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "cli/report/json.h"
+#include "cli/report/trace_words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -113,6 +114,8 @@ static bool is_changed(const struct parts *before, const struct part *part)
 
 /* --- what changed --- */
 
+#define BAR "          | " /* what stands behind it is not done, but changed by a step */
+
 struct printer {
     FILE *out;
     const struct trace_style *style;
@@ -123,7 +126,7 @@ static void change(struct printer *p, const struct part *part, const char *old, 
 {
     bool bold = p->style->color;
     if (!p->group || strcmp(p->group, part->group) != 0)
-        fprintf(p->out, "%s%s: ", p->group ? "\n          " : "          ", part->group);
+        fprintf(p->out, "%s%s: ", p->group ? "\n" BAR : BAR, part->group);
     else
         fputs("   ", p->out);
     p->group = part->group;
@@ -167,7 +170,7 @@ static void print_state(struct printer *p, const struct parts *before, const str
         const struct part *part = &after->of[i];
         bool bold = color && before && is_changed(before, part);
         if (!p->group || strcmp(p->group, part->group) != 0)
-            fprintf(p->out, "%s          %s:", i ? "\n" : "", part->group);
+            fprintf(p->out, "%s" BAR "%s:", i ? "\n" : "", part->group);
         p->group = part->group;
         fprintf(p->out, "%s%s%s%s%s%s", strcmp(part->group, "memory") ? "   " : " ", bold ? "\033[1m" : "",
                 part->name, strcmp(part->group, "memory") ? " " : "=", part->value, bold ? "\033[0m" : "");
@@ -177,39 +180,18 @@ static void print_state(struct printer *p, const struct parts *before, const str
 
 /* --- all --- */
 
-static void print_head(FILE *out, unsigned number, const struct run_step *step)
-{
-    if (step->rule == RUN_CPU)
-        fprintf(out, "%4u. P%-2u CPU     ", number, step->thread);
-    else if (step->rule == RUN_FLUSH)
-        fprintf(out, "%4u. P%-2u buffer  ", number, step->thread);
-    else
-        fprintf(out, "%4u. P%-2u NIC→%-2u  rule %u, ", number, step->thread, step->node, step->rule);
-    fprintf(out, "%s\n", step->text);
-}
-
-static void print_words(FILE *out)
-{
-    fputs("Words:\n"
-          "  rule n: a step of the NIC, by its number in section 2 of the semantics\n"
-          "  pipe: operations that the NIC has been given; PUTV: a put whose source is read, ACK: a put that "
-          "is sent,\n"
-          "    AW: the write half of a remote atomic, LW: a result that is to be written to local memory\n"
-          "  wbR: writes on their way into the target's memory; wbL: writes on their way into one's own\n"
-          "  CN: a completion that can be polled\n",
-          out);
-}
-
-void trace_text(FILE *out, const struct run *run, const struct trace_style *style)
+void trace_text(FILE *out, const struct run *run, const struct program *program,
+                const struct trace_style *style)
 {
     struct arena *arena = arena_new();
     struct printer printer = {.out = out, .style = style};
     struct parts before = parts_of(arena, run->start);
+    trace_reading(out, arena, run, style->full);
     fputs("   0. start\n", out);
     print_state(&printer, NULL, &before);
     for (unsigned i = 0; i < run->n_steps; i++) {
         struct parts after = parts_of(arena, run->steps[i].state);
-        print_head(out, i + 1, &run->steps[i]);
+        trace_step(out, arena, i + 1, &run->steps[i], program);
         if (style->full)
             print_state(&printer, &before, &after);
         else
@@ -220,7 +202,7 @@ void trace_text(FILE *out, const struct run *run, const struct trace_style *styl
         fputs(run->stuck ? "      stuck here:\n" : "      end\n", out);
         print_state(&printer, NULL, &before);
     }
-    print_words(out);
+    trace_ending(out, arena, run, program);
     arena_free(arena);
 }
 

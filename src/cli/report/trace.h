@@ -11,7 +11,7 @@ struct trace_style {
     bool color; /* changes stand out by escape sequences of terminals */
 };
 
-void trace_text(FILE *, const struct run *, const struct trace_style *);
+void trace_text(FILE *, const struct run *, const struct program *, const struct trace_style *);
 /* An array of steps. */
 void trace_json(FILE *, const struct run *, const struct program *);
 

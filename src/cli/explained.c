@@ -148,7 +148,9 @@ struct explained_test explain_test(struct arena *arena, const struct lm_test *te
     out.explanation = explain(arena, &query, is_wanted, &question);
     out.fault = explanation_check(arena, &out.explanation);
     out.verdict = verdict_text(arena, test, &out.explanation);
-    out.note = note_on(test, verdict, &out.explanation);
+    out.note = n_atoms          ? note_on(test, verdict, &out.explanation)
+               : verdict->stuck ? "(There are runs that get stuck: --verbose shows one.)"
+                                : NULL;
     if (!out.explanation.row)
         return out;
     out.row = in_columns(arena, verdict, atoms, n_atoms, out.explanation.row);

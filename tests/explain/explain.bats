@@ -126,7 +126,7 @@ why() {
 @test "--why, allowed: how often to poll, and which operation lacks a work id" {
     two_threads "put(y, 1); get(p, y); r0 = p; poll(1);" "r0 = 0;" "exists (0:r0 = 0)" RDMA_TSO >t.litmus
     run why t.litmus
-    [[ "$output" == *"before P0's \"r0 = p\" (line 3) add poll(1) 2 times (completions come oldest first), instead of further down: it"* ]]
+    [[ "$output" == *"before P0's \"r0 = p\" (line 3) add poll(1) 2 times (completions come oldest first), and take away 1 poll further down: it"* ]]
     two_threads "put(y, 1); get(p, y); r0 = p;" "r0 = 0;" "exists (0:r0 = 0)" >t.litmus
     run why t.litmus
     [[ "$output" == *"To keep it, give \"get(p, y)\" (line 3) a work id, d say, and before P0's \"r0 = p\" (line 3) add wait(d): it"* ]]
@@ -153,6 +153,10 @@ why() {
         two_threads "put(y, 1, d);" "r0 = y;" "$condition" >t.litmus
         [ "$(why t.litmus | cut -d: -f1)" = "Nothing to explain" ]
     done
+    two_threads "await(x == 1);" "r0 = y;" "exists (true)" >t.litmus
+    run why t.litmus
+    [[ "$output" == "Stuck 1 Nothing to explain: "*"(There are runs that get stuck: --verbose shows one.)"* ]]
+    two_threads "put(y, 1, d);" "r0 = y;" "exists (false)" >t.litmus
     run why --all-state t.litmus
     [[ "$output" == *"(The condition is the same whatever happens: it asks about no outcome.)"* ]]
     two_threads "put(y, 1, d);" "r0 = y;" "exists (1:r0 = 0 \/ 1:r0 = 1)" >t.litmus
@@ -184,6 +188,7 @@ Words:
     [[ "$output" == *"
 Out of program order: P0's put(y, 1, d) takes effect in step 18, after its r0 = x in step 8, which
 stands behind it.
+(Whether that matters, and what would keep the order: see --why.)
 This is how 0:r0=0; 1:r0=0; comes about." ]]
     run -0 remora check -q --trace "$SOURCE/litmus/designs/cpu-and-remote-atomics.litmus"
     [[ "$output" == *"

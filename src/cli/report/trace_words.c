@@ -157,7 +157,7 @@ static const int *places_of(struct arena *arena, const struct run *run)
     return places;
 }
 
-enum order { IN_ORDER, OUT_OF_ORDER, NOT_KNOWN };
+enum order { IN_ORDER, NOT_KNOWN, OUT_OF_ORDER };
 
 /* The thread's first step that takes effect behind one that stands later in the program, and the furthest such one. */
 static enum order first_overtaken(const struct run *run, const int *places, unsigned thread,
@@ -196,6 +196,8 @@ static void say_order(FILE *out, struct arena *arena, const struct run *run, con
                     statement(program, &run->steps[by]), by + 1));
         all = order > all ? order : all;
     }
+    if (all == OUT_OF_ORDER && !run->stuck)
+        fputs("(Whether that matters, and what would keep the order: see --why.)\n", out);
     if (all == IN_ORDER && run->n_steps)
         fputs("No reordering is involved: every operation takes effect in program order.\n", out);
 }

@@ -117,16 +117,18 @@ static void say_words(const struct teller *t, const char *wrapped)
 
 static void say_all(struct teller *t, const struct explained_test *explained)
 {
-    if (t->e->verdict != EXPLAINED_UNKNOWN && !t->e->n_observables) {
+    bool nothing = t->e->verdict != EXPLAINED_UNKNOWN && !t->e->n_observables;
+    if (nothing)
         fputs("Nothing to explain: the condition names no register and no location. (--all-state takes all "
               "of them as "
               "named.)\n",
               t->out);
-        return;
-    }
-    fprintf(t->out, "%s: %s\n", explained->verdict, explained->outcome);
+    else
+        fprintf(t->out, "%s: %s\n", explained->verdict, explained->outcome);
     if (explained->note)
         say_wrapped(t->out, 0, WHY_WIDTH, explained->note);
+    if (nothing)
+        return;
     if (t->e->verdict == EXPLAINED_FORBIDDEN)
         tell_forbidden(t);
     if (t->e->verdict == EXPLAINED_ALLOWED)

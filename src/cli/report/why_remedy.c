@@ -27,34 +27,34 @@ static bool completes(const struct event *e)
     return e->type == T_NRW || e->type == T_NLW;
 }
 
-/* How many polls in b's place it takes to get a's completion, which come oldest first. */
-static unsigned polls_to(const struct gap *g)
+/* The polls in b's place that get the completion of the last operation that is `begun` there, if completions come oldest
+ * first; `more` is what comes with them. */
+static const char *polls(const struct gap *g, unsigned begun, int more)
 {
-    unsigned completions = 0, polls = 0;
+    int n = more, spare = more;
     for (unsigned i = 0; i < g->e->n_events; i++) {
         const struct event *e = &g->e->events[i];
         if (e->thread != g->a->thread || e->node != g->a->node)
             continue;
-        completions += completes(e) && e->call <= g->a->call;
-        polls += e->type == T_P && e->call < g->b->call;
-    }
-    return completions - polls;
-}
-
-static const char *poll(const struct gap *g)
-{
-    unsigned n = polls_to(g), later = 0;
-    for (unsigned i = 0; i < g->e->n_events; i++) {
-        const struct event *e = &g->e->events[i];
-        later +=
-            e->thread == g->a->thread && e->node == g->a->node && e->type == T_P && e->call >= g->b->call;
+        n += (completes(e) && e->call < begun) - (e->type == T_P && e->call < g->b->call);
+        spare += completes(e) - (e->type == T_P);
     }
     const char *text = arena_printf(g->arena, "poll(%u)", g->a->node);
     if (n > 1)
-        text = arena_printf(g->arena, "%s %u times (completions come oldest first)", text, n);
-    if (later)
-        text = arena_printf(g->arena, "%s, instead of further down", text);
+        text = arena_printf(g->arena, "%s %d times (completions come oldest first)", text, n);
+    if (n > spare)
+        text = arena_printf(g->arena, "%s, and take away %d poll%s further down", text, n - spare,
+                            n - spare > 1 ? "s" : "");
     return text;
+}
+
+/* A get from the node: it flushes the writes on their way there, and is itself waited for. */
+static const char *flushing_get(const struct gap *g)
+{
+    if (g->a->loc == PROG_NO_LOC)
+        return arena_printf(g->arena, "a get from node %u and the poll of its completion", g->a->node);
+    return arena_printf(g->arena, "get(t, %s), with t a spare location of P%u's node, and %s",
+                        g->e->program->locs[g->a->loc].name, g->a->thread, polls(g, g->b->call, 1));
 }
 
 /* The last argument of an operation that has a work id. */
@@ -87,7 +87,7 @@ static const char *addition(const struct gap *g, const char **effect, const char
     case REMEDY_WAIT:
         *effect = completion(g);
         if (tso)
-            return poll(g);
+            return polls(g, g->a->call + 1u, 0);
         if (g->a->wid == PROG_NO_WID)
             *also = arena_printf(arena, "give %s a work id, d say, and ", statement(g, g->a, true));
         return arena_printf(arena, "%s(%s)", g->a->lib == LIB_SV ? "sv_wait" : "wait",
@@ -107,8 +107,7 @@ static const char *addition(const struct gap *g, const char **effect, const char
                 : "it blocks until all that P%u did towards node %u before is done, "
                   "and its writes are in memory",
             thread, node);
-        return arena_printf(arena, tso ? "a get from node %u and the poll of its completion" : "gfence({%u})",
-                            node);
+        return tso ? flushing_get(g) : arena_printf(arena, "gfence({%u})", node);
     }
 }
 

@@ -82,6 +82,13 @@ static void trace_outcome(struct teller *t)
     show_run(t, traced, "A run");
 }
 
+/* In place of a run with the outcome in question, if there is none, too. */
+static bool wants_stuck_run(const struct teller *t)
+{
+    const struct traced *traced = t->report->traced;
+    return !t->details->json && (t->details->verbose || (traced && !traced->run));
+}
+
 static enum status tell(struct teller *t, size_t i)
 {
     const struct details *details = t->details;
@@ -91,7 +98,7 @@ static enum status tell(struct teller *t, size_t i)
         status = explain_outcome(t, i);
     if (details->trace)
         trace_outcome(t);
-    if (t->report->verdict->stuck && details->verbose && !details->json) {
+    if (t->report->verdict->stuck && wants_stuck_run(t)) {
         struct traced stuck = trace_stuck(t->arena, t->report->test, t->options);
         show_run(t, &stuck, "A run that gets stuck");
     }

@@ -148,9 +148,10 @@ struct explained_test explain_test(struct arena *arena, const struct lm_test *te
     out.explanation = explain(arena, &query, is_wanted, &question);
     out.fault = explanation_check(arena, &out.explanation);
     out.verdict = verdict_text(arena, test, &out.explanation);
-    out.note = n_atoms          ? note_on(test, verdict, &out.explanation)
-               : verdict->stuck ? "(There are runs that get stuck: --verbose shows one.)"
-                                : NULL;
+    out.note = n_atoms ? note_on(test, verdict, &out.explanation) : NULL;
+    if (verdict->stuck && (!n_atoms || !verdict_is_void(verdict)))
+        out.note = arena_printf(arena, "%s%s(A run can get stuck%s: --verbose shows one.)",
+                                out.note ? out.note : "", out.note ? " " : "", n_atoms ? ", too" : "");
     if (!out.explanation.row)
         return out;
     out.row = in_columns(arena, verdict, atoms, n_atoms, out.explanation.row);

@@ -155,7 +155,7 @@ why() {
     done
     two_threads "await(x == 1);" "r0 = y;" "exists (true)" >t.litmus
     run why t.litmus
-    [[ "$output" == "Stuck 1 Nothing to explain: "*"(There are runs that get stuck: --verbose shows one.)"* ]]
+    [[ "$output" == "Stuck 1 Nothing to explain: "*"(A run can get stuck: --verbose shows one.)"* ]]
     two_threads "put(y, 1, d);" "r0 = y;" "exists (false)" >t.litmus
     run why --all-state t.litmus
     [[ "$output" == *"(The condition is the same whatever happens: it asks about no outcome.)"* ]]
@@ -204,6 +204,13 @@ This is how x=1; comes about." ]]
 @test "--trace: where the implementation does not reach the outcome, that is said" {
     run -0 remora check -q --trace "$SOURCE/litmus/paper/fig8b.litmus"
     [[ "$output" == *"A run: not found: the libraries' implementations do not reach it"* ]]
+}
+
+@test "--trace shows a run that gets stuck where no outcome answers; --why says that there is one" {
+    run -0 remora check -q --trace "$SOURCE/litmus/stuck/poll-once-too-often.litmus"
+    [[ "$output" == *"A run: not found: no outcome fulfils the condition"*"A run that gets stuck (6 steps)"* ]]
+    run -0 remora check -q --why "$SOURCE/litmus/stuck/deadlock-wlocks.litmus"
+    [[ "$output" == *"(A run can get stuck, too: --verbose shows one.)"* ]]
 }
 
 @test "--verbose: a run that gets stuck" {

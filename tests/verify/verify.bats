@@ -130,7 +130,7 @@ words() {
     run -0 words <"$BUILD/mutants/shm-put-without-drain/violation-shm.txt"
     [[ $output = *"~exists (x=91 /\\ y=90)"*"The C code can end in a state that the specification forbids: x=91; y=90"* ]]
     [[ $output = *"add an mfence or a locked instruction: it blocks until the thread's stores are in memory."* ]]
-    [[ $output = *"What is to be added above mends this, too."*"Why it is forbidden: (By RDMA-WAIT, which allows all that"* ]]
+    [[ $output = *"What is to be added above mends this, too."*"Why the specification forbids it: (By RDMA-WAIT, which allows all that"* ]]
     run -0 words <"$BUILD/mutants/nlock-release-to-dispenser/violation-nlock.txt"
     [[ $output = *"(* No thread may wait for ever. *) exists (true)"* ]]
     [[ $output = *"No reordering is involved. What is missing is a step that changes the value that P1 waits for."* ]]

@@ -1,6 +1,7 @@
 /* remora launch: its options. */
 #include "cli/cli.h"
 #include "cli/launch_hosts.h"
+#include "cli/launch_ssh.h"
 #include "cli/launcher.h"
 #include "fabric/fabric.h"
 #include "fabric/weak.h"
@@ -11,7 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_PROVIDER = 256, KEY_HEAP, KEY_THREADS, KEY_GRACE, KEY_TIMEOUT, KEY_HOSTS, KEY_HOSTFILE, KEY_RSH };
+enum {
+    KEY_PROVIDER = 256,
+    KEY_HEAP,
+    KEY_THREADS,
+    KEY_GRACE,
+    KEY_TIMEOUT,
+    KEY_HOSTS,
+    KEY_HOSTFILE,
+    KEY_RSH,
+    KEY_LAUNCHER,
+    KEY_THERE
+};
 
 struct arguments {
     struct launch launch;
@@ -22,10 +34,14 @@ static const struct argp_option option_table[] = {
     {"nodes", 'n', "N", 0, "Start N nodes (default 2, or as many as the hosts have places)", 0},
     {"provider", KEY_PROVIDER, "NAME", 0,
      "The transport (default shm, and over several hosts ofi); `remora info' lists them", 0},
-    {"hosts", KEY_HOSTS, "HOST[:PLACES],...", 0, "Start the nodes there, through srun, prterun or mpirun", 0},
+    {"hosts", KEY_HOSTS, "HOST[:PLACES],...", 0,
+     "Start the nodes there, through srun, prterun or mpirun, or by ssh", 0},
     {"hostfile", KEY_HOSTFILE, "FILE", 0, "The same, a host a line: NAME, NAME:PLACES or NAME slots=PLACES",
      0},
-    {"rsh", KEY_RSH, "COMMAND", 0, "What prterun and mpirun use instead of ssh", 0},
+    {"launcher", KEY_LAUNCHER, "NAME", 0,
+     "What starts them: srun, prterun, mpirun, ssh, or auto, the first of these that can (default)", 0},
+    {"rsh", KEY_RSH, "COMMAND", 0, "What is used instead of ssh", 0},
+    {"there", KEY_THERE, NULL, OPTION_HIDDEN, NULL, 0},
     {"heap", KEY_HEAP, "SIZE", 0, "Symmetric heap of each node: bytes, or with K, M, G (default 64M)", 0},
     {"threads", KEY_THREADS, "N", 0, "The most threads attached to a node at once (default 16)", 0},
     {"prefix", 'p', NULL, 0, "Print the node's number before each line of its output", 0},
@@ -76,6 +92,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_RSH:
         arguments->hosts.rsh = argument;
         return 0;
+    case KEY_LAUNCHER:
+        if (!hosts_choose(&arguments->hosts, argument))
+            argp_error(state, "--launcher wants auto, srun, prterun, mpirun or ssh, not `%s'", argument);
+        return 0;
+    case KEY_THERE:
+        exit(launch_there());
     case KEY_TIMEOUT:
         if (!environment_seconds(argument, &launch->patience))
             argp_error(state, "--timeout wants a number of seconds, not `%s'", argument);

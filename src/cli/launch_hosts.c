@@ -1,8 +1,9 @@
 /* remora launch --hosts: what a site has for starting processes on its hosts does that here too; the nodes find each other over
- * PMIx (src/job/pmix.c). srun in a Slurm allocation, else prterun or mpirun, which use ssh; there are no daemons of
- * our own. This file knows their options. */
+ * PMIx (src/job/pmix.c). srun in a Slurm allocation, else prterun or mpirun, which use ssh; this file knows their
+ * options. Where there is none of them, ssh alone (launch_ssh.c). There are no daemons of our own. */
 #include "cli/launch_hosts.h"
 #include "cli/cli.h"
+#include "cli/launch_ssh.h"
 #include "job/environment.h"
 
 #include <ctype.h>
@@ -258,26 +259,47 @@ static void set_variables(const struct launch *launch)
     setenv(ENVIRONMENT_TIMEOUT, text, 1);
 }
 
+bool hosts_choose(struct hosts *hosts, const char *name)
+{
+    static const char *const names[] = {[BY_CHOICE] = "auto",
+                                        [BY_SRUN] = "srun",
+                                        [BY_PRTERUN] = "prterun",
+                                        [BY_MPIRUN] = "mpirun",
+                                        [BY_SSH] = "ssh"};
+    for (unsigned by = 0; by < sizeof names / sizeof *names; by++)
+        if (strcmp(name, names[by]) == 0) {
+            hosts->by = (enum hosts_by)by;
+            return true;
+        }
+    return false;
+}
+
+static enum hosts_by choose(const struct hosts *hosts)
+{
+    if (hosts->by != BY_CHOICE)
+        return hosts->by;
+    if (getenv("SLURM_JOB_ID") && in_path("srun") && !hosts->rsh)
+        return BY_SRUN;
+    return in_path("prterun") ? BY_PRTERUN : in_path("mpirun") ? BY_MPIRUN : BY_SSH;
+}
+
 int launch_on_hosts(const struct launch *launch, const struct hosts *hosts)
 {
     struct words words = {0};
-    bool slurm = getenv("SLURM_JOB_ID") && in_path("srun") && !hosts->rsh;
+    enum hosts_by by = choose(hosts);
     if (launch->nodes > hosts_slots(hosts)) {
         complain(command, "%u nodes, but the hosts have %u places: write HOST:PLACES", launch->nodes,
                  hosts_slots(hosts));
         return STATUS_BAD;
     }
     set_variables(launch);
-    if (slurm && set_host_file(launch, hosts))
+    if (by == BY_SSH)
+        return launch_by_ssh(launch, hosts);
+    if (by == BY_SRUN && set_host_file(launch, hosts))
         srun_words(&words, launch);
-    else if (in_path("prterun") || in_path("mpirun"))
-        mpirun_words(&words, launch, hosts, in_path("prterun"));
     else
-        complain(command,
-                 "--hosts needs prterun or mpirun, or srun in a Slurm allocation, in PATH; none is there");
-    if (words.count) {
-        execvp(words.list[0], words.list);
-        complain(command, "cannot run `%s': %s", words.list[0], strerror(errno));
-    }
+        mpirun_words(&words, launch, hosts, by == BY_PRTERUN);
+    execvp(words.list[0], words.list);
+    complain(command, "cannot run `%s': %s", words.list[0], strerror(errno));
     return STATUS_BAD;
 }

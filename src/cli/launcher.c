@@ -1,10 +1,11 @@
 /* The local launcher: fork and exec of the nodes, one loop over signals and output, and what happens when a node dies.
  *
  * A node dies if it is killed, or ends without rem_close while it has the job open. The others are told at once by a word of the
- * control block, which every blocking call looks at; they have `grace` seconds to end by themselves, then get SIGTERM, and
- * KILL_AFTER later SIGKILL. If the launcher itself is killed the kernel kills the nodes (PR_SET_PDEATHSIG). */
+ * control block, which every blocking call looks at; they have `grace` seconds to end by themselves (ending.c). If the launcher
+ * itself is killed the kernel kills the nodes (PR_SET_PDEATHSIG). */
 #include "cli/launcher.h"
 #include "cli/cli.h"
+#include "cli/ending.h"
 #include "cli/prefix.h"
 #include "job/environment.h"
 #include "job/futex.h"
@@ -21,14 +22,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const char command[] = "remora launch";
 
-enum { KILL_AFTER = 2, EXEC_FAILED = 127 };
+enum { EXEC_FAILED = 127 };
 
 struct child {
     pid_t pid; /* 0 when it has ended */
@@ -39,18 +39,11 @@ struct launcher {
     const struct launch *launch;
     struct control *control;
     size_t size;
-    int memory, signals;
-    sigset_t old_mask;
+    int memory;
+    struct ending ending;
     struct child children[REM_MAX_NODES];
     unsigned running;
-    int status;
-    double terminate_at, kill_at; /* seconds; 0: not planned */
 };
-
-static double now(void)
-{
-    return (double)rem_clock() * 1e-9;
-}
 
 /* ---- In the child ---- */
 
@@ -78,7 +71,7 @@ static _Noreturn void become_node(const struct launcher *launcher, unsigned node
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXEC_FAILED);
-    sigprocmask(SIG_SETMASK, &launcher->old_mask, NULL);
+    sigprocmask(SIG_SETMASK, &launcher->ending.old_mask, NULL);
     set_variable(launcher, node);
     set_input(node);
     if (launcher->launch->prefix) {
@@ -116,18 +109,6 @@ static bool start_node(struct launcher *launcher, unsigned node)
     return true;
 }
 
-static int catch_signals(sigset_t *old_mask)
-{
-    static const int numbers[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-                                  SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
-    sigset_t mask;
-    sigemptyset(&mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaddset(&mask, numbers[i]);
-    sigprocmask(SIG_BLOCK, &mask, old_mask);
-    return signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static bool set_up(struct launcher *launcher)
 {
     const struct launch *launch = launcher->launch;
@@ -138,8 +119,7 @@ static bool set_up(struct launcher *launcher)
         return false;
     }
     launcher->control = layout_map(launcher->memory, &launcher->size);
-    launcher->signals = catch_signals(&launcher->old_mask);
-    if (!launcher->control || launcher->signals < 0) {
+    if (!launcher->control || !ending_open(&launcher->ending)) {
         complain(command, "cannot start: %s", strerror(errno));
         return false;
     }
@@ -153,25 +133,17 @@ static void clean_up(struct launcher *launcher)
         munmap(launcher->control, launcher->size);
     if (launcher->memory >= 0)
         close(launcher->memory);
-    if (launcher->signals >= 0) {
-        close(launcher->signals);
-        sigprocmask(SIG_SETMASK, &launcher->old_mask, NULL);
-    }
+    ending_close(&launcher->ending);
 }
 
 /* ---- Ends ---- */
 
-static void signal_all(struct launcher *launcher, int number)
+static void signal_all(void *context, int number)
 {
+    struct launcher *launcher = context;
     for (unsigned node = 0; node < launcher->launch->nodes; node++)
         if (launcher->children[node].pid)
             kill(launcher->children[node].pid, number);
-}
-
-static void plan_end(struct launcher *launcher)
-{
-    if (launcher->terminate_at == 0)
-        launcher->terminate_at = now() + launcher->launch->grace;
 }
 
 /* A node that never opened the job and is gone makes the others' rem_open fail, if they call it. */
@@ -181,38 +153,20 @@ static void tell_others(struct launcher *launcher, unsigned node, bool failed)
     unsigned state = atomic_load(&control->node[node].state);
     if (state == NODE_OPEN || (failed && state == NODE_FRESH)) {
         layout_fail(control, REM_EDEAD, node, NULL);
-        plan_end(launcher);
+        ending_plan(&launcher->ending);
     } else if (state == NODE_FRESH) {
         atomic_fetch_add(&control->left, 1);
         futex_wake(&control->generation, INT_MAX);
     }
 }
 
-static void report(const struct launcher *launcher, unsigned node, int status)
-{
-    bool left_open = atomic_load(&launcher->control->node[node].state) == NODE_OPEN;
-    if (launcher->launch->quiet)
-        return;
-    if (WIFSIGNALED(status))
-        complain(command, "node %u was killed by signal %d (%s)", node, WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else if (WEXITSTATUS(status) != 0)
-        complain(command, "node %u exited with status %d", node, WEXITSTATUS(status));
-    else if (left_open)
-        complain(command, "node %u exited without rem_close", node);
-}
-
 static void node_ended(struct launcher *launcher, unsigned node, int status)
 {
-    int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    bool left_open = atomic_load(&launcher->control->node[node].state) == NODE_OPEN;
     launcher->children[node].pid = 0;
     launcher->running--;
-    if (launcher->status == 0) {
-        report(launcher, node, status);
-        bool left_open = atomic_load(&launcher->control->node[node].state) == NODE_OPEN;
-        launcher->status = code ? code : left_open ? STATUS_FAILS : 0;
-    }
-    tell_others(launcher, node, code != 0);
+    ending_node(&launcher->ending, node, status, left_open);
+    tell_others(launcher, node, !WIFEXITED(status) || WEXITSTATUS(status) != 0);
 }
 
 static void reap(struct launcher *launcher)
@@ -225,59 +179,24 @@ static void reap(struct launcher *launcher)
     }
 }
 
-/* The terminal sends its signals to the nodes too, since they are in the launcher's process group; others are passed on. */
-static void take_signals(struct launcher *launcher)
-{
-    struct signalfd_siginfo info;
-    while (read(launcher->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        int number = (int)info.ssi_signo;
-        if (number == SIGCHLD)
-            continue;
-        if (info.ssi_code != SI_KERNEL)
-            signal_all(launcher, number);
-        if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
-            plan_end(launcher);
-    }
-    reap(launcher);
-}
-
-static void keep_times(struct launcher *launcher)
-{
-    double time = now();
-    if (launcher->terminate_at != 0 && launcher->kill_at == 0 && time >= launcher->terminate_at) {
-        signal_all(launcher, SIGTERM);
-        launcher->kill_at = time + KILL_AFTER;
-    }
-    if (launcher->kill_at != 0 && time >= launcher->kill_at)
-        signal_all(launcher, SIGKILL);
-}
-
-static int next_timeout(const struct launcher *launcher)
-{
-    double at = launcher->kill_at != 0 ? launcher->kill_at : launcher->terminate_at;
-    if (at == 0)
-        return -1;
-    double left = at - now();
-    return left > 0 ? (int)(left * 1000) + 1 : launcher->kill_at != 0 ? 100 : 0;
-}
-
 static void loop(struct launcher *launcher)
 {
     struct pollfd polled[1 + 2 * REM_MAX_NODES];
     struct prefixed *streams[1 + 2 * REM_MAX_NODES];
     while (launcher->running > 0) {
         nfds_t count = 0;
-        polled[count++] = (struct pollfd){.fd = launcher->signals, .events = POLLIN};
+        polled[count++] = (struct pollfd){.fd = launcher->ending.signals, .events = POLLIN};
         for (unsigned node = 0; node < launcher->launch->nodes && launcher->launch->prefix; node++) {
             count += prefixed_poll(&launcher->children[node].out, &polled[count], &streams[count]);
             count += prefixed_poll(&launcher->children[node].err, &polled[count], &streams[count]);
         }
-        poll(polled, count, next_timeout(launcher));
+        poll(polled, count, ending_timeout(&launcher->ending));
         for (nfds_t i = 1; i < count; i++)
             if (polled[i].revents)
                 prefixed_read(streams[i]);
-        take_signals(launcher);
-        keep_times(launcher);
+        ending_signals(&launcher->ending);
+        reap(launcher);
+        ending_keep_times(&launcher->ending);
     }
 }
 
@@ -295,18 +214,20 @@ int launch_run(const struct launch *launch)
     if (!launcher)
         return STATUS_BAD;
     launcher->launch = launch;
-    launcher->memory = launcher->signals = -1;
+    launcher->memory = -1;
+    launcher->ending =
+        (struct ending){.launch = launch, .signals = -1, .signal_all = signal_all, .context = launcher};
     if (!set_up(launcher))
-        launcher->status = STATUS_BAD;
-    for (unsigned node = 0; node < launch->nodes && launcher->status == 0; node++)
+        launcher->ending.status = STATUS_BAD;
+    for (unsigned node = 0; node < launch->nodes && launcher->ending.status == 0; node++)
         if (!start_node(launcher, node)) {
             complain(command, "cannot start node %u: %s", node, strerror(errno));
-            launcher->status = STATUS_BAD;
+            launcher->ending.status = STATUS_BAD;
             signal_all(launcher, SIGKILL);
         }
     loop(launcher);
     finish_output(launcher);
-    int status = launcher->status;
+    int status = launcher->ending.status;
     clean_up(launcher);
     free(launcher);
     return status;

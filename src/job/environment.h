@@ -16,6 +16,9 @@
 #define ENVIRONMENT_THREADS "REMORA_THREADS"
 #define ENVIRONMENT_TIMEOUT "REMORA_TIMEOUT"
 
+/* Of a job whose nodes meet over PMIx: the seconds that a node may be later than the others in opening it. */
+#define ENVIRONMENT_OPENING "REMORA_OPENING"
+
 #define DEFAULT_FAR_PROVIDER "ofi"
 
 /* What these say; 0, null, or the default where they say nothing. The patience is in nanoseconds.

@@ -5,6 +5,7 @@
  * different hosts. Then each makes its own memory, with its own heap only. */
 #include "job/meet.h"
 #include "job/environment.h"
+#include "job/hub.h"
 #include "job/node.h"
 #include "job/pmix.h"
 #include "job/watch.h"
@@ -180,23 +181,39 @@ static int find_place(struct rem_node *node, bool one_host)
         return error;
     }
     error = mapping ? settle_together(node, mapping, hellos) : settle_apart(node, &hellos[0]);
-    if (!error)
-        pmix_listen(node);
+    if (!error && node->met->listen)
+        node->met->listen(node);
     return error ? error : node_barrier(node);
+}
+
+/* Before there is memory to say it in. */
+static void tell_why(rem_job *job, const struct rem_node *node, int error)
+{
+    const char *why = node->met->why ? node->met->why(node) : NULL;
+    job->code = error;
+    job->peer = (int)node->self;
+    snprintf(job->text, sizeof job->text, "%s", why ? why : rem_strerror(error));
+}
+
+bool meet_called(void)
+{
+    return hub_called() || pmix_called();
 }
 
 int meet(rem_job *job)
 {
-    struct pmix_place place;
+    struct meeting_place place;
     struct rem_node *node = node_new();
     if (!node)
         return REM_ENOMEM;
-    int error = pmix_open(node, &place);
+    int error = hub_called() ? hub_open(node, &place) : pmix_open(node, &place);
     if (error) {
         snprintf(job->text, sizeof job->text, "%s", place.text[0] ? place.text : rem_strerror(error));
         job->code = error;
     } else {
         error = find_place(node, place.one_host);
+        if (error)
+            tell_why(job, node, error);
     }
     if (error)
         node_free_all(node);

@@ -3,7 +3,6 @@
 #include "job/environment.h"
 #include "job/meet.h"
 #include "job/node.h"
-#include "job/pmix.h"
 #include "job/watch.h"
 
 #include <errno.h>
@@ -181,7 +180,7 @@ static int open_launched(rem_job *job, const char *text)
 int job_open(rem_job *job)
 {
     const char *text = getenv(ENVIRONMENT_JOB);
-    return text ? open_launched(job, text) : pmix_called() ? meet(job) : open_alone(job);
+    return text ? open_launched(job, text) : meet_called() ? meet(job) : open_alone(job);
 }
 
 bool node_leave(struct rem_node *node)

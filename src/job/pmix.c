@@ -9,6 +9,8 @@
  * a process that dies in a fence differs: Open MPI 4.1 ends it with PMIX_ERR_PARTIAL_SUCCESS if all were on one
  * host, and else never. */
 #include "job/pmix.h"
+#include "job/environment.h"
+#include "job/meet.h"
 #include "job/node.h"
 
 #include <dlfcn.h>
@@ -24,11 +26,14 @@
     X(Put) X(Commit) X(Fence_nb) X(Get) X(Register_event_handler) X(Deregister_event_handler) X(Error_string)
 
 enum {
-    LOOK_EVERY = 20000000, /* nanoseconds between two looks at the job's failure */
-    OPENING_SECONDS = 60,  /* for all but the first fence, at which a node may be late for its own reasons */
+    LOOK_EVERY = 20000000,      /* nanoseconds between two looks at the job's failure */
+    FIRST_SECONDS = 300,        /* for the first fence, at which a node may be late for its own reasons */
+    OPENING_SECONDS = 60,       /* for each of the others */
     LEAVING_GRACE = 2000000000, /* nanoseconds */
     CLOSING_MILLISECONDS = 500  /* to hear that a registration is made or undone */
 };
+
+#define SECOND UINT64_C(1000000000)
 
 struct meeting {
     void *library;
@@ -38,6 +43,8 @@ struct meeting {
     struct rem_node *node;
     pmix_proc_t self;
     unsigned exchanges; /* so far: each has a key of its own */
+    uint64_t patience;  /* nanoseconds, for the first; 0: for ever */
+    char text[96];
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool fenced;          /* the fence under way has ended, thus: */
@@ -199,8 +206,11 @@ static int exchange(struct rem_node *node, const void *mine, size_t size, void *
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT, .data.bo = {(char *)(uintptr_t)mine, size}};
     if (meeting->Put(PMIX_GLOBAL, key, &value) != PMIX_SUCCESS || meeting->Commit() != PMIX_SUCCESS)
         return REM_EDEAD;
-    uint64_t deadline = number ? rem_clock() + OPENING_SECONDS * UINT64_C(1000000000) : 0;
-    int error = fence(meeting, deadline, 0);
+    uint64_t patience = number ? OPENING_SECONDS * SECOND : meeting->patience;
+    int error = fence(meeting, patience ? rem_clock() + patience : 0, 0);
+    if (error == REM_EUNREACHABLE)
+        snprintf(meeting->text, sizeof meeting->text, "not all nodes have come to rem_open within %.0f s",
+                 (double)patience * 1e-9);
     for (unsigned n = 0; n < node->nodes && !error; n++)
         if (!get_piece(meeting, n, key, size, (char *)all + n * size))
             error = REM_EDEAD;
@@ -295,7 +305,7 @@ static void await_registration(struct meeting *meeting)
     pthread_mutex_unlock(&meeting->mutex);
 }
 
-void pmix_listen(struct rem_node *node)
+static void listen_to_server(struct rem_node *node)
 {
     struct meeting *meeting = node->meeting;
     pmix_info_t info;
@@ -314,6 +324,11 @@ void pmix_listen(struct rem_node *node)
 
 /* ---- Opening and closing ---- */
 
+static const char *why(const struct rem_node *node)
+{
+    return *node->meeting->text ? node->meeting->text : NULL;
+}
+
 static void close_meeting(struct rem_node *node)
 {
     struct meeting *meeting = node->meeting;
@@ -328,8 +343,13 @@ static void close_meeting(struct rem_node *node)
     node->met = NULL;
 }
 
-const struct wire wire_pmix = {
-    .name = "PMIx", .exchange = exchange, .barrier = barrier, .leave = leave, .close = close_meeting};
+static const struct wire wire_pmix = {.name = "PMIx",
+                                      .exchange = exchange,
+                                      .barrier = barrier,
+                                      .listen = listen_to_server,
+                                      .why = why,
+                                      .leave = leave,
+                                      .close = close_meeting};
 
 /* What this process has put in an earlier life as a node is still there. */
 static bool was_open(struct meeting *meeting)
@@ -340,7 +360,14 @@ static bool was_open(struct meeting *meeting)
     return meeting->Get(&meeting->self, "remora.0", &info, 1, &value) == PMIX_SUCCESS;
 }
 
-static int join(struct meeting *meeting, struct pmix_place *place)
+static bool read_patience(uint64_t *patience)
+{
+    const char *text = getenv(ENVIRONMENT_OPENING);
+    *patience = FIRST_SECONDS * SECOND;
+    return !text || environment_seconds(text, patience);
+}
+
+static int join(struct meeting *meeting, struct meeting_place *place)
 {
     struct rem_node *node = meeting->node;
     unsigned on_host = 0;
@@ -352,15 +379,19 @@ static int join(struct meeting *meeting, struct pmix_place *place)
     }
     if (was_open(meeting))
         return REM_EOPENED;
+    if (!read_patience(&meeting->patience)) {
+        snprintf(place->text, sizeof place->text, ENVIRONMENT_OPENING " is no number of seconds");
+        return REM_EENVIRONMENT;
+    }
     node->self = meeting->self.rank;
     place->one_host = get_number(meeting, PMIX_LOCAL_SIZE, &on_host) && on_host == node->nodes;
     return 0;
 }
 
-int pmix_open(struct rem_node *node, struct pmix_place *place)
+int pmix_open(struct rem_node *node, struct meeting_place *place)
 {
     struct meeting *meeting = new_meeting(node);
-    *place = (struct pmix_place){0};
+    *place = (struct meeting_place){0};
     if (!meeting)
         return REM_ENOMEM;
     pmix_status_t status;

@@ -8,22 +8,13 @@
 
 struct rem_node;
 
-/* What pmix_open found out, besides node->self and node->nodes. */
-struct pmix_place {
-    bool one_host;  /* the launcher put all nodes on one host */
-    char text[160]; /* on an error: why */
-};
+struct meeting_place;
 
 /* The environment says that a PMIx server waits for this process. */
 bool pmix_called(void);
 
 /* Sets node->self, nodes, meeting, and the wire, so that the nodes can exchange; undone by the wire's close.
  *   REM_EENVIRONMENT, REM_EOPENED, REM_ENOMEM */
-int pmix_open(struct rem_node *node, struct pmix_place *place);
-
-/* From now on the launcher's word that a process has died is the job's failure. */
-void pmix_listen(struct rem_node *node);
-
-extern const struct wire wire_pmix;
+int pmix_open(struct rem_node *node, struct meeting_place *place);
 
 #endif

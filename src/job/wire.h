@@ -17,6 +17,12 @@ struct wire {
     /* A fence on each side, as rem_barrier. */
     int (*barrier)(struct rem_node *node);
 
+    /* Of a launcher's wire, else null. From now on its word that a process has died is the job's failure. */
+    void (*listen)(struct rem_node *node);
+
+    /* What it says of the call that failed, or null. */
+    const char *(*why)(const struct rem_node *node);
+
     /* Of a wire that outlives the transport, else null. leave: returns when every node has called it, or the job has
      * failed and the others have had some seconds to. close: the last of all. */
     void (*leave)(struct rem_node *node);

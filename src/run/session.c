@@ -3,7 +3,7 @@
 
 #include "job/environment.h"
 #include "job/node.h"
-#include "job/pmix.h"
+#include "job/meet.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ int session_open(struct session *session, const char *provider, unsigned nodes, 
 int session_join(struct session *session, bool *launched)
 {
     *session = (struct session){.self = 0};
-    *launched = getenv(ENVIRONMENT_JOB) || pmix_called();
+    *launched = getenv(ENVIRONMENT_JOB) || meet_called();
     if (!*launched)
         return 0;
     rem_job job = {0};

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Jobs over several hosts, on the ofi provider over TCP, started by mpirun and by `remora launch --hosts`.
+"""Jobs over several hosts, on the ofi provider over TCP, started by mpirun and by `remora launch --hosts`, which also does without mpirun.
 
-usage: hosts_test.py REMORA PROGRAMS SCENARIO...; PROGRAMS: folder of the test programs, and of the examples behind a colon
+usage: hosts_test.py REMORA PROGRAMS SCENARIO...; PROGRAMS: folders of the test programs and of the examples, and a
+litmus test, with colons between them
 
 Exit status 77 where there can be no such hosts."""
 import os
@@ -26,9 +27,10 @@ LONG = 100 * SLACK
 class Bench:
     def __init__(self, remora, programs, folder, hosts):
         self.remora, self.folder, self.net = remora, folder, hosts
-        self.tests, self.examples = programs.split(":")
+        self.tests, self.examples, self.litmus = programs.split(":")
         self.environment = dict(os.environ, OMPI_MCA_orte_tmpdir_base=folder, OMPI_ALLOW_RUN_AS_ROOT="1",
-                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", REMORA_TIMEOUT=str(PATIENCE * SLACK))
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", REMORA_TIMEOUT=str(PATIENCE * SLACK),
+                                FI_PROVIDER="tcp,ofi_rxm")  # libfabric looks for no others
         self.environment.pop("REMORA_PROVIDER", None)
 
     def mpirun(self, *options):
@@ -38,6 +40,10 @@ class Bench:
     def launch(self, *options):
         return self.net.on(0, self.remora, "launch", "--hosts", ",".join(self.net.addresses), "--rsh", self.net.agent,
                            *options)
+
+    def by_ssh(self, *options, hosts=None):
+        return self.net.on(0, self.remora, "launch", "--launcher", "ssh", "--hosts", hosts or ",".join(self.net.addresses), "--rsh",
+                           self.net.agent, *options)
 
     def start(self, command):
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment,
@@ -68,7 +74,7 @@ class Bench:
         """A script that runs the command as a node, with its output and exit status in a file of its own."""
         path = os.path.join(self.folder, name)
         with open(path, "w") as out:
-            out.write(f'#!/bin/sh\nexec >{self.folder}/{name}.$PMIX_RANK 2>&1\n{" ".join(command)}\necho "status $?"\n')
+            out.write(f'#!/bin/sh\nexec >{self.folder}/{name}.${{PMIX_RANK:-${{REMORA_HUB%%:*}}}} 2>&1\n{" ".join(command)}\necho "status $?"\n')
         os.chmod(path, 0o755)
         return path
 
@@ -120,6 +126,47 @@ def one_host(bench):
         mourn(bench, ["mpirun", "--mca", "plm_rsh_agent", "sh", "--oversubscribe", "--bind-to", "none", "--enable-recovery"], situation, 1)
     left = {name for name in os.listdir("/dev/shm") if "remora" in name} - segments
     assert not left, left
+
+
+def late(bench):
+    """Nodes don't wait for ever for one that does not come to rem_open."""
+    script = os.path.join(bench.folder, "late")
+    with open(script, "w") as out:
+        out.write(f'#!/bin/sh\n[ $PMIX_RANK = 1 ] && exec sleep 30\nexec {bench.remora} run -n 1 {bench.litmus}\n')
+    os.chmod(script, 0o755)
+    job = subprocess.run(["mpirun", "--mca", "plm_rsh_agent", "sh", "--oversubscribe", "-n", "2", script], capture_output=True,
+                         text=True, env=dict(bench.environment, REMORA_OPENING="1"), timeout=25)
+    assert "not all nodes have come to rem_open within 1 s" in job.stdout + job.stderr, job
+
+
+# ---- By ssh alone ----
+
+def by_ssh(bench):
+    """The wire, output, input, and the exit status go through ssh; nothing listens, and no variable is in a command line."""
+    check_bank(bench.run(bench.by_ssh("--", f"{bench.examples}/example_bank", "1")))
+    check_bank(bench.run(bench.by_ssh("--", f"{bench.examples}/example_bank", "1", hosts=f"{bench.net.addresses[1]}:{NODES}")))
+    look = 'cat; grep " 0A " /proc/net/tcp /proc/net/tcp6; echo "$REMORA_MARK" | grep -slf - /proc/[0-9]*/cmdline; echo at >&2; exit 3'
+    environment = dict(bench.environment, REMORA_MARK="e" + "5" * 20)
+    for hosts in (None, f"{bench.net.addresses[1]}:{NODES}"):
+        job = subprocess.run(bench.by_ssh("-p", "-q", "--", "sh", "-c", look, hosts=hosts), input="one\ntwo\n" * 50000, text=True,
+                             env=environment, capture_output=True, timeout=LONG)
+        assert job.returncode == 3 and job.stdout == "[0] one\n[0] two\n" * 50000, (job.returncode, job.stdout[-500:])
+        assert sorted(job.stderr.split("\n")) == [""] + [f"[{n}] at" for n in range(NODES)], job.stderr
+    nowhere = subprocess.run(bench.by_ssh("--", "true", hosts="10.111.0.99"), env=environment, capture_output=True, text=True)
+    assert nowhere.returncode == 2 and "cannot start on host `10.111.0.99'" in nowhere.stderr, nowhere
+
+
+def ssh_death(bench):
+    mourn(bench, bench.by_ssh(), "barrier", 1)
+    mourn(bench, bench.by_ssh(hosts=f"{bench.net.addresses[1]}:{NODES}"), "nlock", 1)
+    job = bench.start(bench.by_ssh("--", f"{bench.tests}/mourner", "barrier", "1"))
+    try:
+        time.sleep(2)
+        bench.net.kill_all(only=2)
+        output, _ = job.communicate(timeout=LONG)
+        assert "lost the connection to host `10.111.0.3'" in output and job.returncode == 255, (job.returncode, output)
+    finally:
+        bench.stop(job)
 
 
 # ---- A node dies ----
@@ -196,14 +243,15 @@ def weather(bench):
         bench.net.forward_plainly()
 
 
-SCENARIOS = {s.__name__: s for s in (one_host, bank, locks, launched, death, cut, weather)}
+SCENARIOS = {s.__name__: s for s in (one_host, late, bank, locks, launched, by_ssh, ssh_death, death, cut, weather)}
 
 
 def main():
     remora, programs = sys.argv[1:3]
     chosen = sys.argv[3:] or list(SCENARIOS)
-    lonely = chosen == ["one_host"]
-    reason = "no mpirun" if not shutil.which("mpirun") else None if lonely else net.why_not()
+    lonely = set(chosen) <= {"one_host", "late"}
+    alone = set(chosen) <= {"by_ssh", "ssh_death"}
+    reason = "no mpirun" if not (alone or shutil.which("mpirun")) else None if lonely else net.why_not()
     if reason:
         print("skipped:", reason)
         sys.exit(77)

@@ -89,9 +89,9 @@ class Net:
             ip("link", "del", self.port(i), check=False)
         ip("link", "del", self.bridge, check=False)
 
-    def kill_all(self):
-        """Every process on the hosts."""
-        for i in range(self.count):
+    def kill_all(self, only=None):
+        """Every process on the hosts, or on one of them."""
+        for i in range(self.count) if only is None else [only]:
             pids = subprocess.run(["ip", "netns", "pids", self.space(i)], capture_output=True, text=True).stdout
             for pid in pids.split():
                 try:

@@ -39,9 +39,25 @@ static void print_provider(const struct fabric_traits *traits)
         printf("  operations outstanding to a node, at most     any number\n");
 }
 
+/* Of the build; empty: without it. */
+static const struct {
+    const char *name, *version, *what;
+} libraries[] = {{"pmix", REMORA_PMIX, "under mpirun, prterun, srun"},
+                 {"libfabric", REMORA_LIBFABRIC, "provider ofi"},
+                 {"libibverbs", REMORA_LIBIBVERBS, "provider verbs"}};
+
+static void print_libraries(void)
+{
+    printf("built with\n");
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        printf("  %-10s %-34s %s\n", libraries[i].name, libraries[i].what,
+               *libraries[i].version ? libraries[i].version : "no");
+}
+
 static void print_text(void)
 {
     printf("remora %s\n", REMORA_VERSION);
+    print_libraries();
     for (const struct fabric *const *fabric = fabric_all(); *fabric; fabric++)
         print_provider(&(*fabric)->traits);
     printf("limits\n");
@@ -62,17 +78,26 @@ static json_t *provider_json(const struct fabric_traits *traits)
                      "immediate", traits->immediate, "depth", (int)traits->depth);
 }
 
+static json_t *libraries_json(void)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        json_object_set_new(object, libraries[i].name,
+                            *libraries[i].version ? json_string(libraries[i].version) : json_null());
+    return object;
+}
+
 static void print_json(void)
 {
     json_t *providers = json_array();
     for (const struct fabric *const *fabric = fabric_all(); *fabric; fabric++)
         json_array_append_new(providers, provider_json(&(*fabric)->traits));
     json_t *info =
-        json_pack("{s:s, s:o, s:{s:i, s:i, s:i, s:i, s:I, s:I, s:I}}", "version", REMORA_VERSION, "providers",
-                  providers, "limits", "nodes", REM_MAX_NODES, "threads", REM_MAX_THREADS, "threads_default",
-                  (int)DEFAULT_THREADS, "work_ids", REM_WORK_IDS, "heap_default", (json_int_t)DEFAULT_HEAP,
-                  "thread_bytes", (json_int_t)thread_bytes(), "thread_bytes_for_a_node",
-                  (json_int_t)sizeof(uint64_t[WORKS]));
+        json_pack("{s:s, s:o, s:o, s:{s:i, s:i, s:i, s:i, s:I, s:I, s:I}}", "version", REMORA_VERSION,
+                  "libraries", libraries_json(), "providers", providers, "limits", "nodes", REM_MAX_NODES,
+                  "threads", REM_MAX_THREADS, "threads_default", (int)DEFAULT_THREADS, "work_ids",
+                  REM_WORK_IDS, "heap_default", (json_int_t)DEFAULT_HEAP, "thread_bytes",
+                  (json_int_t)thread_bytes(), "thread_bytes_for_a_node", (json_int_t)sizeof(uint64_t[WORKS]));
     json_dumpf(info, stdout, JSON_INDENT(1));
     printf("\n");
     json_decref(info);

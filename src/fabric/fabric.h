@@ -84,7 +84,9 @@ struct fabric {
      * has been posted. */
     int (*post)(struct fabric_thread *thread, const struct fabric_op *ops, unsigned count);
 
-    /* Takes at most `most` completions of the queue pair towards `node`: how many there were. */
+    /* Takes at most `most` completions of the queue pair towards `node`: how many there were. It waits for none, since callers
+     * come again; but where there is none it may rest for a moment, to let others work. Once the job has failed it may say that
+     * all have completed. */
     unsigned (*poll)(struct fabric_thread *thread, unsigned node, unsigned most);
 
     /* Waiting, between two looks at the word idle->key, whose awaited value is `distance` steps away;

@@ -47,7 +47,7 @@ static bool play_batch(struct run *run)
     if (!crew_watch(&run->crew, all_done, run))
         return false;
     run_count(run);
-    if (run->cut_short)
+    if (run->gave_up)
         run_reset_locks(run);
     return true;
 }

@@ -35,7 +35,7 @@ struct run {
     uint32_t **shown; /* of each thread the registers that go into its results */
     unsigned *n_shown;
     uint64_t batch, size, seed; /* of the batch */
-    bool cut_short;             /* it ended early, since a lock's waiter has given up */
+    bool gave_up;               /* a waiter has, perhaps inside a lock: it may have left locks taken */
     struct final final;
     uint64_t *row;
     size_t allowed_seen;

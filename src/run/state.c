@@ -156,16 +156,15 @@ static void count_instance(struct run *run, uint32_t i)
     bool dropped = false, stuck = false;
     for (unsigned t = 0; t < run->test->n_threads; t++) {
         uint64_t ending = result_in(run, t, i)[0];
-        if (ending == 0 || ending == FAILED) {
-            run->cut_short = true;
+        if (ending == 0 || ending == FAILED)
             return;
-        }
         dropped |= ending == DROPPED;
         stuck |= ending == STUCK;
     }
     run->result->iterations++;
     run->result->dropped += dropped;
     run->result->stuck += stuck && !dropped;
+    run->gave_up |= stuck;
     if (dropped || stuck)
         return;
     for (unsigned c = 0; c < run->verdict->n_columns; c++)
@@ -182,7 +181,7 @@ static void count_instance(struct run *run, uint32_t i)
 void run_count(struct run *run)
 {
     read_final(run);
-    run->cut_short = false;
+    run->gave_up = false;
     for (uint64_t k = 0; k < run->size; k++)
         count_instance(run, crew_instance(run->seed, k, run->instances.count));
 }

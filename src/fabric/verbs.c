@@ -175,7 +175,8 @@ static void lose_patience(struct fabric_thread *thread, struct verbs_queue *queu
         queue->seen = queue->completed;
         queue->waited = 0;
     }
-    queue->waited += piece < longest ? piece : longest;
+    if (queue->completed != queue->posted)
+        queue->waited += piece < longest ? piece : longest;
     if (queue->waited > thread->link->patience)
         give_up(thread, queue);
 }

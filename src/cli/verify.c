@@ -319,14 +319,11 @@ static const char *why_forbidden(struct arena *arena, const char *litmus, bool s
     struct judge_options options = {.engine = ENGINE_DECLARATIVE, .timeout = 30, .limits = {.jobs = 1}};
     struct verdict verdict = judge(arena, test, &options);
     struct explained_test explained = explain_test(arena, test, &verdict, &options);
-    const char *text = shm && verdict.holds != ANSWER_YES
-                           ? "\nWhy the specification forbids it:\nNo run of the machine of RDMA-TSO (its "
-                             "step-by-step rules) ends so. "
-                             "The rules of "
-                             "RDMA-WAIT alone would allow it.\n"
-                           : arena_printf(arena, "\nWhy the specification forbids it:\n%s%s",
-                                          shm ? "(By RDMA-WAIT, which allows all that RDMA-TSO does.)\n" : "",
-                                          why_in_words(arena, &explained));
+    const char *text =
+        shm && verdict.holds != ANSWER_YES
+            ? "\nWhy the specification forbids it:\nNo run of the machine of RDMA-TSO (its step-by-step "
+              "rules) ends so. The rules of RDMA-WAIT alone would allow it.\n"
+            : arena_printf(arena, "\nWhy the specification forbids it:\n%s", why_in_words(arena, &explained));
     verdict_free(&verdict);
     return text;
 }

@@ -436,6 +436,42 @@ bool client_is_result(const struct client *client, unsigned loc)
     return is_result_word(c_program_world(client->program, 0), node, offset);
 }
 
+enum place_word client_place_word(const struct client *client, unsigned loc)
+{
+    const struct world *world = c_program_world(client->program, 0);
+    unsigned node;
+    size_t offset;
+    c_program_place(client->program, loc, &node, &offset);
+    const uint64_t *word = (const uint64_t *)(const void *)(world->nodes[node].home + offset);
+    enum place_word place = NO_PLACE;
+    for (unsigned i = 0; i < client->test->n_decls && place == NO_PLACE; i++) {
+        const struct lm_decl *decl = client->test->decls[i];
+        if (decl->kind != LM_LOC)
+            place =
+                object_place_word(world, kind_of(client, decl), object_of(client, world, decl, node), word);
+    }
+    return place;
+}
+
+const char *client_held(const struct client *client, unsigned thread, uint32_t point, unsigned number,
+                        uint64_t *ticket)
+{
+    const struct world *world = c_program_world(client->program, thread);
+    for (unsigned i = 0; i < client->test->n_decls; i++) {
+        const struct lm_decl *decl = client->test->decls[i];
+        if (decl->kind != LM_WLOCK && decl->kind != LM_SLOCK && decl->kind != LM_NLOCK)
+            continue;
+        const union object *object = object_of(client, world, decl, client->test->threads[thread].node);
+        const uint64_t *word = object_held(world, kind_of(client, decl), object);
+        uint64_t held = word ? c_program_word_at(client->program, thread, point, word) : 0;
+        if (held && number-- == 0) {
+            *ticket = held - 1;
+            return decl->name;
+        }
+    }
+    return NULL;
+}
+
 const struct lm_stmt *client_statement(const struct client *client, unsigned thread, unsigned statement)
 {
     const struct lm_stmt *s = client->test->threads[thread].body;

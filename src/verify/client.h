@@ -35,6 +35,9 @@ const char *shm_client_new(struct arena *, struct client *, const struct lm_test
 const char *client_location_name(struct arena *, const struct client *, unsigned loc);
 /* A word in which the library's calls that return a value get it (word_names.h). */
 bool client_is_result(const struct client *, unsigned loc);
+enum place_word client_place_word(const struct client *, unsigned loc);
+const char *client_held(const struct client *, unsigned thread, uint32_t point, unsigned number,
+                        uint64_t *ticket);
 /* The top-level statement with this number. */
 const struct lm_stmt *client_statement(const struct client *, unsigned thread, unsigned statement);
 

@@ -25,6 +25,18 @@ static bool is_result(const void *client, unsigned loc)
     return client_is_result(client, loc);
 }
 
+static enum place_word place_word(const void *client, unsigned loc)
+{
+    return client_place_word(client, loc);
+}
+
+static const char *held(struct arena *arena, const void *client, unsigned thread, uint32_t point,
+                        unsigned number, uint64_t *ticket)
+{
+    (void)arena;
+    return client_held(client, thread, point, number, ticket);
+}
+
 static const char *statement_text(struct arena *arena, const void *context, unsigned thread, unsigned number)
 {
     const struct client *client = context;
@@ -105,6 +117,8 @@ static void tell(struct whole *t, struct lm_test *test, const struct verify_opti
                                     .program = client.program,
                                     .location = location_name,
                                     .is_result = is_result,
+                                    .place_word = options->over_shm ? NULL : place_word,
+                                    .held = options->over_shm ? NULL : held,
                                     .statement = statement_text};
     run_tell(t->out, t->arena, &names, &query, &goal);
     c_program_free(client.program);

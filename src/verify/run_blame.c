@@ -65,14 +65,15 @@ static const char *what(const struct blamer *b, unsigned event)
 
 /* --- what is not kept --- */
 
-/* "rem_put_value (user.c:31)"; in the library's own code a line or a step. */
+/* "rem_put_value (user.c:31)"; in the library's own code its lines or a step. */
 static const char *where(const struct blamer *b, const struct operation *o)
 {
     const char *function, *line = words_line(b->w, o->thread, o->local->point, &function);
     const char *call = b->w->names->is_users ? words_call(b->w, o->thread, o->local->point) : NULL;
     if (!*line)
         return arena_printf(b->w->arena, "step %u", o->number);
-    return call ? arena_printf(b->w->arena, "%s (%s)", call, line) : line;
+    return call ? arena_printf(b->w->arena, "%s (%s)", call, line)
+                : words_place(b->w, o->thread, o->local->point);
 }
 
 /* The work id that the operation was posted with; -1: not known. */
@@ -94,11 +95,11 @@ static const char *wait_for(const struct blamer *b, const struct operation *o)
 {
     int id = work_id_of(b, o);
     return id < 0 ? arena_printf(b->w->arena, "a rem_wait for the work id of %s", where(b, o))
-                  : arena_printf(b->w->arena, "rem_wait(thread, %d), %d being the work id of %s", id, id,
+                  : arena_printf(b->w->arena, "rem_wait(thread, %d), for the work id %d of %s", id, id,
                                  where(b, o));
 }
 
-/* What to add before the second, and what it does. In a user's code a call, in the library's what its calls are made of. */
+/* What to add, and what it does. In a user's code a call, in the library's what its calls are made of. */
 static const char *remedy(const struct blamer *b, const struct edge *edge)
 {
     const struct event *first = &b->order->events[edge->from], *second = &b->order->events[edge->to];
@@ -115,25 +116,31 @@ static const char *remedy(const struct blamer *b, const struct edge *edge)
                                   : "a poll that takes the completion of the first",
                             done);
     case REMEDY_RFENCE:
-        return arena_printf(
-            a,
-            users ? "rem_rfence(thread, %u): what the thread posts to node %u after it begins only "
-                    "when its gets and atomics before it are done"
-                  : "a remote fence towards node %u: what is posted to node %u after it begins only "
-                    "when the gets and atomics before it are done",
-            first->node, first->node);
+        return arena_printf(a,
+                            users ? "rem_rfence(thread, %u): what the thread posts to node %u after it "
+                                    "begins only when its gets and atomics before it are done"
+                                  : "a remote fence towards node %u: what is posted to node %u after it "
+                                    "begins only when the gets and atomics before it are done",
+                            first->node, first->node);
     default:
-        return users ? arena_printf(
-                           a,
-                           "rem_gfence(thread, REM_NODE(%u)): it blocks until all that the thread has posted "
-                           "to node %u is in memory there",
-                           first->node, first->node)
-                     : arena_printf(
-                           a,
-                           "a get from node %u and a poll that takes its completion: when it has read, the "
-                           "writes to node %u before it have landed",
-                           first->node, first->node);
+        return arena_printf(a,
+                            users ? "rem_gfence(thread, REM_NODE(%u)): it blocks until all that the thread "
+                                    "has posted to node %u is in memory there"
+                                  : "a later get from node %u, and a poll that takes the completion of that "
+                                    "get: it reads when the writes to node %u before it are in memory",
+                            first->node, first->node);
     }
+}
+
+/* "Before rem_put_value (user.c:31), add …". What a client of the library does is not to be changed. */
+static const char *advice(const struct blamer *b, const struct edge *edge)
+{
+    const struct operation *second = operation_of(b, edge->to);
+    const char *function, *line = words_line(b->w, second->thread, second->local->point, &function);
+    if (!b->w->names->is_users && !*line)
+        return arena_printf(b->w->arena, "What the library does between them should: it takes %s.",
+                            remedy(b, edge));
+    return arena_printf(b->w->arena, "Before %s, add %s.", where(b, second), remedy(b, edge));
 }
 
 /* What is seen of it is where the program stands. */
@@ -153,7 +160,7 @@ static void tell_lost(const struct blamer *b, const struct edge *edge, const cha
     say_wrapped(b->out, 2, WIDTH,
                 arena_printf(a, "P%u's %s stands before its %s in the program, but %s%s.", x->thread,
                              words_long(b->w, x), words_long(b->w, y), takes_effect(b, edge->from), other));
-    const char *mends = arena_printf(a, "Before %s, add %s.", where(b, y), remedy(b, edge));
+    const char *mends = advice(b, edge);
     say_wrapped(b->out, 2, WIDTH,
                 arena_printf(a, "Nothing keeps the two in order: %s. %s", lost_words(a, first, second),
                              *last && strcmp(*last, mends) == 0 ? "What is to be added above mends this, too."
@@ -208,13 +215,17 @@ static void tell_circle(const struct blamer *b)
 {
     const struct reordering *lost = &b->order->lost;
     const char *last = NULL;
-    unsigned first = 0;
-    for (unsigned i = 0; i < lost->n_cycle; i++)
+    unsigned first = 0, n = 0;
+    for (unsigned i = 0; i < lost->n_cycle; i++) {
         first = lost->lost[i] ? i : first;
+        n += lost->lost[i];
+    }
     fprintf(b->out, "\nWhat is out of order in this run:\n");
     for (unsigned i = 1; i <= lost->n_cycle; i++)
         if (lost->lost[(first + i) % lost->n_cycle])
             tell_lost(b, &lost->cycle[(first + i) % lost->n_cycle].edge, &last);
+    if (n > 1)
+        fprintf(b->out, "  %s orders must be kept to rule this run out.\n", n > 2 ? "All of these" : "Both");
     fprintf(b->out, "  How it shows:\n");
     for (unsigned i = 1; i <= lost->n_cycle; i++)
         if (!lost->lost[(first + i) % lost->n_cycle])
@@ -226,6 +237,10 @@ static void tell_circle(const struct blamer *b)
 /* Whether the atomic wrote over what came between its halves. */
 static bool tell_between(const struct blamer *b)
 {
+    const char *mends =
+        b->w->names->is_users
+            ? " So have every thread, on that node too, write the word by remote atomics only."
+            : "";
     const struct story *story = b->w->story;
     bool any = false;
     for (uint32_t at = 0; at < story->n_steps; at++) {
@@ -236,17 +251,16 @@ static bool tell_between(const struct blamer *b)
                                *other = &story->operations[story->operation[at]];
         if (!any)
             fputs("\nWhat goes wrong in this run:\n", b->out);
-        say_wrapped(
-            b->out, 2, WIDTH,
-            arena_printf(
-                b->w->arena,
-                "P%u's %s takes effect in step %u, between the two halves of P%u's %s, which reads in step "
-                "%u and writes in step %u: so the %s is overwritten. A remote atomic is atomic against other "
-                "remote atomics towards its node only, not against puts, nor against what the node's own CPU "
-                "does. So have every thread, on that node too, write the word by remote atomics only.",
-                other->thread, words_long(b->w, other), story->numbers[at], o->thread, words_long(b->w, o),
-                story->numbers[o->read], o->write < story->n_steps ? story->numbers[o->write] : 0,
-                words_noun(other)));
+        say_wrapped(b->out, 2, WIDTH,
+                    arena_printf(b->w->arena,
+                                 "P%u's %s takes effect in step %u, between the two halves of P%u's %s, "
+                                 "which reads in step %u and writes in step %u: so the %s is overwritten. A "
+                                 "remote atomic is atomic against other remote atomics towards its node "
+                                 "only, not against puts, nor against what the node's own CPU does.%s",
+                                 other->thread, words_long(b->w, other), story->numbers[at], o->thread,
+                                 words_long(b->w, o), story->numbers[o->read],
+                                 o->write < story->n_steps ? story->numbers[o->write] : 0, words_noun(other),
+                                 mends));
         any = true;
     }
     return any;
@@ -281,7 +295,7 @@ static bool is_split(const struct story *story, uint32_t whole)
     return false;
 }
 
-/* "1, 3": the words that have taken effect, in their order. */
+/* "a[0]@1, then a[2]@1": the words that have taken effect, in their order. */
 static const char *words_in_order(const struct blamer *b, uint32_t whole, unsigned *n)
 {
     const struct story *story = b->w->story;
@@ -290,7 +304,8 @@ static const char *words_in_order(const struct blamer *b, uint32_t whole, unsign
     for (uint32_t at = 0; at < story->n_steps; at++) {
         const struct operation *o = &story->operations[story->operation[at]];
         if (o->whole == whole && effect_of(o) == at)
-            text = arena_printf(b->w->arena, "%s%s%u", text, (*n)++ ? ", " : "", o->word);
+            text = arena_printf(b->w->arena, "%s%s%s", text, (*n)++ ? ", then " : "",
+                                name_of(b, operation_far(o)));
     }
     return text;
 }
@@ -306,23 +321,18 @@ static bool tell_several(const struct blamer *b)
         bool get = o->local->kind == OP_GET;
         unsigned n;
         const char *order = words_in_order(b, i, &n);
-        const char *which =
-            n < o->words ? arena_printf(b->w->arena, "so far only %s %s", n == 1 ? "word" : "words", order)
-                         : arena_printf(b->w->arena, "here %s", order);
+        const char *which = arena_printf(b->w->arena, n < o->words ? "so far only %s" : "here %s", order);
         fputs("\nWhat goes wrong in this run:\n", b->out);
-        say_wrapped(
-            b->out, 2, WIDTH,
-            arena_printf(
-                b->w->arena,
-                "A %s of %u words, as P%u's of step %u, is not one step: its words %s one by one, in any "
-                "order "
-                "(%s), and other threads go on in between. %s",
-                words_noun(o), o->words, o->thread, o->number, get ? "are read" : "land", which,
-                get ? "To get words that belong together, have reader and writer hold a lock, or look at a "
-                      "sequence number before and after."
-                    : "To tell that all have landed, send a flag by a second put to the same node: puts of "
-                      "one "
-                      "thread to one node land in order."));
+        say_wrapped(b->out, 2, WIDTH,
+                    arena_printf(b->w->arena,
+                                 "A %s of %u words, as P%u's of step %u, is not one step: its words %s one "
+                                 "by one, in any order (%s), and other threads go on in between. %s",
+                                 words_noun(o), o->words, o->thread, o->number, get ? "are read" : "land",
+                                 which,
+                                 get ? "To get words that belong together, have reader and writer hold a "
+                                       "lock, or look at a sequence number before and after."
+                                     : "To tell that all have landed, send a flag by a second put to the "
+                                       "same node: puts of one thread to one node land in order."));
         return true;
     }
     return false;
@@ -330,97 +340,29 @@ static bool tell_several(const struct blamer *b)
 
 /* --- neither --- */
 
-/* Who waits at the end, "P0 and P2", and for what. */
-struct waiting {
-    const char *who;
-    unsigned n, n_completions;
-    unsigned n_holders; /* who wait for a lock and hold another one */
-};
-
-static const char *held_at_end(const struct blamer *b, unsigned thread, const struct local *local)
-{
-    const struct run_names *names = b->w->names;
-    uint64_t ticket;
-    return names->held ? names->held(b->w->arena, names->context, thread, local->point, 0, &ticket) : NULL;
-}
-
-static bool is_acquiring(const struct blamer *b, unsigned thread, const struct local *local)
-{
-    const char *call = words_call(b->w, thread, local->point);
-    return call && strstr(call, "lock_acquire");
-}
-
-static struct waiting find_waiting(const struct blamer *b)
-{
-    const struct story *story = b->w->story;
-    struct waiting found = {.who = ""};
-    for (unsigned thread = 0; thread < story->machine->n_threads; thread++) {
-        const struct local *local = local_of(story->machine, story->states[story->n_steps], thread);
-        if (local->kind == OP_END)
-            continue;
-        found.who = arena_printf(b->w->arena, "%s%sP%u", found.who, found.n ? " and " : "", thread);
-        found.n++;
-        found.n_completions += local->kind == OP_POLL;
-        found.n_holders += held_at_end(b, thread, local) && is_acquiring(b, thread, local);
-    }
-    return found;
-}
-
-/* A thread that has ended with a lock: "P1 has ended without releasing lock." */
-static const char *kept_locks(const struct blamer *b)
-{
-    const struct story *story = b->w->story;
-    const char *text = "";
-    for (unsigned thread = 0; thread < story->machine->n_threads; thread++) {
-        const struct local *local = local_of(story->machine, story->states[story->n_steps], thread);
-        const char *lock = local->kind == OP_END ? held_at_end(b, thread, local) : NULL;
-        if (lock)
-            text = arena_printf(b->w->arena, "%s P%u has ended without releasing %s.", text, thread, lock);
-    }
-    return text;
-}
-
-static void tell_stuck(const struct blamer *b)
-{
-    struct waiting w = find_waiting(b);
-    bool many = w.n > 1;
-    const char *what = w.n_completions == 0     ? many ? "changes the values" : "changes the value"
-                       : w.n_completions == w.n ? many ? "gives the completions" : "gives the completion"
-                                                : "changes the values, or gives the completions,";
-    const char *circle =
-        many && w.n_holders == w.n
-            ? " Each of them holds a lock meanwhile: have all threads acquire locks in one order."
-            : "";
-    say_wrapped(
-        b->out, 2, WIDTH,
-        arena_printf(b->w->arena,
-                     "No reordering is involved. What is missing is a step that %s that %s %s for.%s%s", what,
-                     w.who, many ? "wait" : "waits", kept_locks(b), circle));
-}
-
-static void tell_no_reordering(const struct blamer *b, bool stuck)
+static void tell_no_reordering(const struct blamer *b, const char *why_stuck)
 {
     fputs("\nWhat goes wrong in this run:\n", b->out);
-    if (stuck)
-        tell_stuck(b);
-    else
-        say_wrapped(b->out, 2, WIDTH,
-                    "No reordering is involved: every operation takes effect in program order, and the "
-                    "threads merely "
-                    "interleave like this. A fence or wait will not help; the algorithm itself must change.");
+    say_wrapped(b->out, 2, WIDTH,
+                why_stuck ? arena_printf(b->w->arena, "No reordering is involved. %s", why_stuck)
+                          : "No reordering is involved: every operation takes effect in program order, and "
+                            "the threads merely interleave like this. A fence or wait will not help; the "
+                            "algorithm itself must change.");
 }
 
-void run_blame(FILE *out, const struct run_words *words, bool stuck)
+void run_blame(FILE *out, const struct run_words *words, const char *why_stuck)
 {
     struct run_order order = run_order_of(words->arena, words->story);
     struct blamer b = {.w = words, .order = &order, .out = out};
-    bool between = tell_between(&b);
     if (order.lost.n_cycle)
         tell_circle(&b);
-    else if (order.lost.too_many)
+    bool between = tell_between(&b);
+    if (order.lost.n_cycle)
+        return;
+    if (order.lost.too_many)
         fprintf(out,
                 "\n(The run has more than %d events: it was not looked into what is out of order in it.)\n",
                 REORDERING_MOST_EVENTS);
     else if (!between && !tell_several(&b))
-        tell_no_reordering(&b, stuck);
+        tell_no_reordering(&b, why_stuck);
 }

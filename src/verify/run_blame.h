@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /* The orders of the program that are not kept in the run, and what would keep them; a write that comes between the halves
- * of a remote atomic; a put or get of several words of which others see a part; or that it is none of these. `stuck`: the
- * run ends with threads that wait for ever. */
-void run_blame(FILE *, const struct run_words *, bool stuck);
+ * of a remote atomic; a put or get of several words of which others see a part; or that it is none of these. why_stuck: what
+ * run_end says of a run that ends with threads that wait for ever; else NULL. */
+void run_blame(FILE *, const struct run_words *, const char *why_stuck);
 
 #endif

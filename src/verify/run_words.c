@@ -100,7 +100,7 @@ static const char *users_place(const struct run_words *w, unsigned thread, uint3
         text = arena_printf(w->arena, "%s%s%s:%u", text, told ? " < " : "", line.file, line.line);
         told++;
     }
-    return call && !is_said_by_the_step(call) ? arena_printf(w->arena, "%s, in %s", text, call) : text;
+    return call && !is_said_by_the_step(call) ? arena_printf(w->arena, "%s < %s", call, text) : text;
 }
 
 static const char *librarys_place(const struct run_words *w, void *const *addresses, unsigned n)
@@ -339,11 +339,12 @@ static const char *several_words(const struct run_words *w, const struct operati
     for (uint32_t i = o->whole; i < story->n_operations; i++)
         if (story->operations[i].whole == o->whole && story->operations[i].word == 1)
             o = &story->operations[i];
-    return arena_printf(w->arena, "posts a %s of %u words: word %u, %s to %s, and the others%s",
-                        words_noun(o), o->words, o->word,
+    return arena_printf(w->arena, "posts a %s of %u words, %s to %s%s%s", words_noun(o), o->words,
                         name_of(w, o->local->kind == OP_PUT ? operation_near(o) : operation_far(o)),
                         name_of(w, o->local->kind == OP_PUT ? operation_far(o) : operation_near(o)),
-                        o->whole == first_of_several(story) ? " (they travel one by one, in any order)" : "");
+                        o->word == 1 ? " and so on" : " and others",
+                        o->whole == first_of_several(story) ? " (each word travels by itself, in any order)"
+                                                            : "");
 }
 
 static const char *cpu_words(const struct run_words *w, uint32_t at)
@@ -361,9 +362,10 @@ static const char *cpu_words(const struct run_words *w, uint32_t at)
     case OP_POLL:
         return poll_words(w, o);
     case OP_STORE:
-        return arena_printf(
-            w->arena, "%s%s", plain_words(w, o->local),
-            o->write < w->story->n_steps && !w->story->told[o->write] ? "" : " (into its store buffer)");
+        return arena_printf(w->arena, "%s%s", plain_words(w, o->local),
+                            o->write < w->story->n_steps && !w->story->told[o->write]
+                                ? " (at once in memory)"
+                                : " (into its store buffer)");
     default:
         return o->words > 1 ? several_words(w, o) : plain_words(w, o->local);
     }
@@ -429,4 +431,10 @@ const char *words_step(const struct run_words *w, uint32_t at)
 {
     const char *text = w->story->steps[at].rule == RULE_CPU ? cpu_words(w, at) : silent_words(w, at);
     return arena_printf(w->arena, "%s%s", text, between_words(w, at));
+}
+
+const char *words_statement(const struct run_words *w, unsigned thread, unsigned number)
+{
+    const struct run_names *names = w->names;
+    return names->statement ? names->statement(w->arena, names->context, thread, number) : NULL;
 }

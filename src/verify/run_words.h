@@ -14,12 +14,15 @@ struct run_words {
     struct source_lines *lines;
 };
 
-/* Where the thread stands in the C code: "mcs_lock.c:57 < mcs_lock.c:65, in rem_get_value". "" if that is not known. */
+/* Where the thread stands in the C code: "rem_get_value < mcs_lock.c:57 < mcs_lock.c:65". "" if that is not known. */
 const char *words_place(const struct run_words *, unsigned thread, uint32_t point);
 /* The call of the library that the thread is in: "rem_get_value"; NULL: it is in none. */
 const char *words_call(const struct run_words *, unsigned thread, uint32_t point);
 /* Its innermost line alone, and the function that it is in. */
 const char *words_line(const struct run_words *, unsigned thread, uint32_t point, const char **function);
+
+/* The text of a thread's statement; NULL: it has none. */
+const char *words_statement(const struct run_words *, unsigned thread, unsigned number);
 
 /* A word where results go that only the library's calls see. */
 bool words_is_internal(const struct run_words *, unsigned loc);

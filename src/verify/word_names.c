@@ -28,8 +28,8 @@ static const char *ticket_word(struct arena *arena, const struct world *world,
                                const struct rem_ticket_lock *lock, const char *name, unsigned node,
                                const uint64_t *word)
 {
-    static const char *const places[] = {"ticket of", "copy of serving of", "copy of a mark of",
-                                         "record of holding"};
+    static const char *const places[][2] = {
+        {"ticket of ", ""}, {"copy of ", ".serving"}, {"copy of a mark of ", ""}, {"record of holding ", ""}};
     unsigned threads = world->nodes[0].threads;
     if (word == &lock->words[TICKET_NEXT])
         return arena_printf(arena, "%s.next", name);
@@ -41,8 +41,9 @@ static const char *ticket_word(struct arena *arena, const struct world *world,
         return NULL;
     unsigned at = (unsigned)(word - (const uint64_t *)(const void *)lock->places);
     unsigned field = at % WORDS_IN_LINE;
-    return arena_printf(arena, "%s's %s %s", thread_name(arena, world, node, at / WORDS_IN_LINE),
-                        field < 4 ? places[field] : "place at", name);
+    const char *const *place = field < 4 ? places[field] : (const char *const[]){"place at ", ""};
+    return arena_printf(arena, "%s's %s%s%s", thread_name(arena, world, node, at / WORDS_IN_LINE), place[0],
+                        name, place[1]);
 }
 
 static const char *released_word(struct arena *arena, const struct world *world, const rem_wlock *lock,
@@ -140,7 +141,7 @@ const char *reserved_word_name(struct arena *arena, const struct world *world, u
     if (offset >= node_reserved(&world->nodes[node]))
         return NULL;
     if (offset < RESERVED_PRIVATE)
-        return arena_printf(arena, "the word of node %u that global fences read", node);
+        return arena_printf(arena, "the fence's dummy word on node %u", node);
     return arena_printf(arena, "the library's own word of %s",
                         thread_name(arena, world, node, (unsigned)((offset - RESERVED_PRIVATE) / LINE)));
 }

@@ -73,17 +73,17 @@ words() {
     run -1 "$MODELS/model_seqlock" seqlock_in_one_put_backwards
     [[ ${lines[0]} = "FAILED  seqlock_in_one_put_backwards: in P1, read_together_backwards, seqlock.c:"* ]]
     [[ $output != *"ok "* ]]
-    [[ $output = *"posts a put of 3 words: word 1, together[0]@0 to together[0]@1, and the others (they travel one by one, in any order)"* ]]
+    [[ $output = *"posts a put of 3 words, together[0]@0 to together[0]@1 and so on (each word travels by itself, in any order)"* ]]
     [[ $output = *"word 3 of its put of step 4 lands: together[2]@1 = 1"* ]]
-    [[ $output = *"still on its way: word 2 of P0's put of step 4"* ]]
-    [[ $(words <<<"$output") = *"its words land one by one, in any order (so far only words 1, 3)"*"send a flag by a second put"* ]]
+    [[ $output = *"still on its way: the other word of P0's put of step 4"* ]]
+    [[ $(words <<<"$output") = *"its words land one by one, in any order (so far only together[0]@1, then together[2]@1)"*"send a flag by a second put"* ]]
 }
 
 @test "tests under the model: what is to blame is said" {
     run -1 "$MODELS/model_message_passing" a_get_without_wait
     [[ $output = *"still on its way: P1's get of data@0 (step 8)"* ]]
     [[ $(words <<<"$output") = *"What is out of order in this run:"*"brought its result yet when the run ends."* ]]
-    [[ $(words <<<"$output") = *"Before rem_load (message_passing.c:75), add rem_wait(thread, 0), 0 being the work id of rem_get (message_passing.c:74): it blocks until"* ]]
+    [[ $(words <<<"$output") = *"Before rem_load (message_passing.c:75), add rem_wait(thread, 0), for the work id 0 of rem_get (message_passing.c:74): it blocks until"* ]]
     run -1 "$MODELS/model_mcs_lock" mcs_lock_without_fence
     [[ $output = *".holds (one_sees_both, mcs_lock.c:"* && $output = *"results[0][0], which P0 left, is 1"* ]]
     [[ $(words <<<"$output") = *"P0's put of 1 to counter@0 (step "*"stands before its put of 1 to granted@1"* ]]
@@ -91,8 +91,8 @@ words() {
     run -1 "$MODELS/model_designs" release_by_overwriting_put
     [[ $(words <<<"$output") = *"between the two halves of P1's remote fetch-and-add"*"write the word by remote atomics only."* ]]
     run -1 "$MODELS/model_designs" reread_between_check_and_wait
-    [[ $output = *"P1 waits for ever in wait_for_change   [designs.c:50]"*"each round of its loop finds word@1 = 1"* ]]
-    [[ $output = *"No reordering is involved. What is missing is a step that changes the value that P1 waits for."* ]]
+    [[ $output = *"P1 waits for ever in wait_for_change   [designs.c:50]"*"each round of its loop finds word@1 = 1 (last written in step 3)"* ]]
+    [[ $output = *"No reordering is involved. What is missing is, for P1, a write to word@1 after step 3."* ]]
     run -1 "$MODELS/model_seqlock" seqlock_broken
     [[ $(words <<<"$output") = *"No reordering is involved: "*"the algorithm itself must change."* ]]
 }
@@ -101,10 +101,10 @@ words() {
     run -1 "$MISTAKES" forgets_to_release
     [[ $output = *"P1 now holds lock, with ticket 1"*"P1 has ended, still holding lock"*"P2 waits for ever in forgets"* ]]
     [[ $output = *"l.serving the ticket whose turn it is."* ]]
-    [[ $(words <<<"$output") = *"changes the value that P2 waits for. P1 has ended without releasing lock."* ]]
+    [[ $(words <<<"$output") = *"What is missing is, for P2, a write to lock.serving after step 13. P1 has ended without releasing lock."* ]]
     run -1 "$MISTAKES" two_locks_in_two_orders
     [[ $output = *"P0 waits for ever in one_then_other, still holding lock"* ]]
-    [[ $(words <<<"$output") = *"the values that P0 and P1 wait for. Each of them holds a lock meanwhile: "*"in one order."* ]]
+    [[ $(words <<<"$output") = *"Deadlock: each of the threads that wait holds a lock and waits for another one."* ]]
     run -1 "$MISTAKES" data_on_another_node
     [[ $output = *"P0 releases lock:"* ]]
     [[ $(words <<<"$output") = *"Before rem_nlock_release (mistakes_model.c:"*"), add rem_gfence(thread, REM_NODE(1)): it blocks until"* ]]
@@ -115,10 +115,11 @@ words() {
     [[ $(words <<<"$output") = *"A get of 2 words, as P1's of step 2, is not one step: its words are read one by one"* ]]
     [ "$(grep -c 'polls the completion of its get' <<<"$output")" -eq 1 ]
     run -1 "$MISTAKES" source_reused_too_early
-    [[ $(words <<<"$output") = *"add rem_wait(thread, 3), 3 being the work id of rem_put (mistakes_model.c:"*"): it blocks until that has read its source."* ]]
+    [[ $(words <<<"$output") = *"add rem_wait(thread, 3), for the work id 3 of rem_put (mistakes_model.c:"*"): it blocks until that has read its source."* ]]
     run -1 "$MISTAKES" store_buffering
     [[ ${lines[1]} = "  all are 0" ]]
     [ "$(words <<<"$output" | grep -o 'add rem_mfence(thread): it blocks' | wc -l)" -eq 2 ]
+    [[ $output = *"Both orders must be kept to rule this run out."* ]]
     run -1 "$MISTAKES" cpu_and_remote_atomics
     [[ $(words <<<"$output") = *"so the fetch-and-add is overwritten."* ]]
 }
@@ -130,10 +131,10 @@ words() {
     run -0 words <"$BUILD/mutants/shm-put-without-drain/violation-shm.txt"
     [[ $output = *"~exists (x=91 /\\ y=90)"*"The C code can end in a state that the specification forbids: x=91; y=90"* ]]
     [[ $output = *"add an mfence or a locked instruction: it blocks until the thread's stores are in memory."* ]]
-    [[ $output = *"What is to be added above mends this, too."*"Why the specification forbids it: (By RDMA-WAIT, which allows all that"* ]]
+    [[ $output = *"What is to be added above mends this, too."*"Why the specification forbids it: Cannot happen under RDMA-WAIT"* ]]
     run -0 words <"$BUILD/mutants/nlock-release-to-dispenser/violation-nlock.txt"
     [[ $output = *"(* No thread may wait for ever. *) exists (true)"* ]]
-    [[ $output = *"No reordering is involved. What is missing is a step that changes the value that P1 waits for."* ]]
+    [[ $output = *"No reordering is involved. What is missing is, for P1, a write to l.serving."* ]]
 }
 
 @test "the example of docs/verify.md is what is printed" {

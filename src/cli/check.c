@@ -168,8 +168,8 @@ static enum status check_test(const struct run *run, size_t i, struct arena *are
 {
     struct verdict verdict = judge(arena, test, &run->options.judge);
     if (verdict_is_void(&verdict) && !run->options.quiet)
-        fprintf(messages, "%s: warning: no run comes to its end, so there is no state to ask about\n",
-                run->inputs.files[i]);
+        fprintf(messages, "%s: warning: %s, so there is no state to ask about\n", run->inputs.files[i],
+                every_run_gets_stuck(test, &verdict) ? "every run gets stuck" : "no run comes to its end");
     struct report report = {
         .file = run->inputs.files[i], .test = test, .verdict = &verdict, .verbose = run->options.verbose};
     enum status details =

@@ -4,13 +4,14 @@
 #include "base/arena.h"
 #include "base/wrap.h"
 #include "cli/report/trace.h"
+#include "cli/report/trace_words.h"
 #include "cli/report/why.h"
 #include "cli/traced.h"
 
 #include <stdlib.h>
 
 /* The verdict may be that of the other engine, which may have been quicker: --verbose is not to take long. */
-enum { UNASKED_STATES = 300000 };
+enum { UNASKED_STATES = 300000, WIDTH = 100 };
 
 struct teller {
     const struct details *details;
@@ -28,7 +29,7 @@ static void say_doc(const struct teller *t)
     for (unsigned i = 0; i < test->n_docs; i++)
         text = arena_printf(t->arena, "%s%s%s", text, i ? " " : "", test->docs[i]);
     if (*text)
-        say_wrapped(t->text, 0, 100, text);
+        say_wrapped(t->text, 0, WIDTH, text);
 }
 
 /* An explanation that does not stand up to its check is not shown. */
@@ -82,11 +83,43 @@ static void trace_outcome(struct teller *t)
     show_run(t, traced, "A run");
 }
 
-/* In place of a run with the outcome in question, if there is none, too. */
-static bool wants_stuck_run(const struct teller *t)
+/* ": P0 waits at poll(1)" of one of the runs. */
+static const char *who_waits(const struct teller *t, const struct traced *stuck, bool every)
 {
+    if (!stuck->run)
+        return "";
+    struct waiting w = trace_waiting(t->arena, stuck->run, stuck->program);
+    const char *under_way = !every    ? ""
+                            : w.n > 1 ? ", and nothing is under way that could let one of them go on"
+                                      : ", and nothing is under way that could let it go on";
+    bool several = t->report->verdict->stuck > 1;
+    return arena_printf(t->arena, "%s: %s%s",
+                        w.deadlock ? several ? ". One is a deadlock" : ". Deadlock"
+                        : several  ? ", one of them so"
+                                   : "",
+                        w.places, under_way);
+}
+
+/* The run itself is shown if it was asked for, or in place of a run with the outcome in question, if there is none. */
+static void tell_stuck(const struct teller *t)
+{
+    const struct verdict *verdict = t->report->verdict;
     const struct traced *traced = t->report->traced;
-    return !t->details->json && (t->details->verbose || (traced && !traced->run));
+    bool every = every_run_gets_stuck(t->report->test, verdict);
+    bool shown = t->details->verbose || (traced && !traced->run);
+    struct traced stuck = trace_stuck(t->arena, t->report->test, t->options);
+    if (shown)
+        show_run(t, &stuck, "A run that gets stuck");
+    if (shown && !every)
+        return;
+    say_wrapped(t->text, 0, WIDTH,
+                arena_printf(t->arena, "%s%s.%s%s",
+                             every ? "Every run gets stuck" : "Besides, some runs get stuck",
+                             shown ? "" : who_waits(t, &stuck, every),
+                             !every                         ? ""
+                             : verdict->holds == ANSWER_YES ? " So \"Ok\" says nothing."
+                                                            : " So there is no outcome.",
+                             shown ? "" : " (--verbose shows such a run.)"));
 }
 
 static enum status tell(struct teller *t, size_t i)
@@ -98,10 +131,8 @@ static enum status tell(struct teller *t, size_t i)
         status = explain_outcome(t, i);
     if (details->trace)
         trace_outcome(t);
-    if (t->report->verdict->stuck && wants_stuck_run(t)) {
-        struct traced stuck = trace_stuck(t->arena, t->report->test, t->options);
-        show_run(t, &stuck, "A run that gets stuck");
-    }
+    if (t->report->verdict->stuck && !details->json && (details->why || details->verbose || details->trace))
+        tell_stuck(t);
     if (!details->why)
         t->report->explained = NULL;
     return status;

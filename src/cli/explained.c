@@ -72,52 +72,58 @@ static const char *verdict_text(struct arena *arena, const struct lm_test *test,
 }
 
 /* What the test's own verdict, which stands above, says of an outcome that can happen, and what not. */
-static const char *note_on_allowed(const struct lm_test *test, const struct verdict *verdict)
+static const char *note_on_allowed(struct arena *arena, const struct lm_test *test,
+                                   const struct verdict *verdict)
 {
     if (test->quantifier == LM_FINAL)
         return "(The test asks for nothing; this is one of its outcomes.)";
     if (test->quantifier == LM_EXISTS && verdict->holds == ANSWER_YES)
         return verdict->negative || verdict->completion != DONE
-                   ? "(\"Ok\" above says no more than that: it is no verdict that this outcome is all right.)"
-                   : "(\"Ok\" above says just that. Every outcome fulfils the condition; this is one of "
-                     "them.)";
-    return test->quantifier != LM_EXISTS && verdict->holds == ANSWER_NO
-               ? "(The test says that it must not happen: hence \"No\" above.)"
-               : NULL;
+                   ? "(\"Ok\" above means only that the condition is met, not that the program is right.)"
+                   : "(\"Ok\" above means only that the condition is met. Every outcome meets it; "
+                     "this is one of them.)";
+    if (test->quantifier == LM_EXISTS || verdict->holds != ANSWER_NO)
+        return NULL;
+    return test->quantifier == LM_FORALL
+               ? arena_printf(arena, "(It breaks %s: hence \"No\" above.)", lm_print_cond(arena, test))
+               : "(The test says that it must not happen: hence \"No\" above.)";
 }
 
-static const char *note_on_forbidden(const struct lm_test *test, const struct verdict *verdict,
-                                     const struct explanation *e)
+static const char *note_on_forbidden(struct arena *arena, const struct lm_test *test,
+                                     const struct verdict *verdict, const struct explanation *e)
 {
     bool others = e->rows > 1;
     if (test->quantifier == LM_FORALL)
-        return others ? "(The condition of forall is not true of it. No other such outcome can happen "
-                        "either; it is explained "
-                        "for this one.)"
-                      : "(The condition of forall is not true of it.)";
-    if (test->quantifier == LM_EXISTS && verdict->holds == ANSWER_NO)
-        return others ? "(The test asks for it: hence \"No\" above. No other outcome that fulfils the "
-                        "condition can happen "
-                        "either; it is explained for this one.)"
-                      : "(The test asks for it: hence \"No\" above.)";
-    return others ? "(No other outcome that fulfils the condition can happen either; it is explained for "
-                    "this one.)"
-                  : NULL;
+        return arena_printf(
+            arena, "(An outcome that would break %s: it cannot happen.%s)", lm_print_cond(arena, test),
+            others ? " No other such outcome can happen either; it is explained for this one." : "");
+    const char *asked = test->quantifier == LM_EXISTS && verdict->holds == ANSWER_NO
+                            ? "The test asks for it: hence \"No\" above."
+                            : "";
+    if (!others)
+        return *asked ? arena_printf(arena, "(%s)", asked) : NULL;
+    return arena_printf(
+        arena,
+        "(%s%sNo other outcome that meets the condition can happen either; it is explained for "
+        "this one.)",
+        asked, *asked ? " " : "");
 }
 
-static const char *note_on(const struct lm_test *test, const struct verdict *verdict,
+static const char *note_on(struct arena *arena, const struct lm_test *test, const struct verdict *verdict,
                            const struct explanation *e)
 {
     switch (e->verdict) {
     case EXPLAINED_ALLOWED:
-        return note_on_allowed(test, verdict);
+        return note_on_allowed(arena, test, verdict);
     case EXPLAINED_FORBIDDEN:
-        return note_on_forbidden(test, verdict, e);
+        return note_on_forbidden(arena, test, verdict, e);
     case EXPLAINED_NO_VALUES:
         if (test->cond->kind == LM_C_TRUE || test->cond->kind == LM_C_FALSE)
             return "(The condition is the same whatever happens: it asks about no outcome.)";
+        if (every_run_gets_stuck(test, verdict))
+            return NULL; /* as is told besides */
         return verdict_is_void(verdict)
-                   ? "(No run comes to its end: each gets stuck, which --verbose shows, or fails an assume.)"
+                   ? "(No run comes to its end: each gets stuck or fails an assume.)"
                    : "(However the threads run, the values never come out like this: a value can be read "
                      "only after it is written.)";
     case EXPLAINED_NO_CYCLE:
@@ -148,10 +154,7 @@ struct explained_test explain_test(struct arena *arena, const struct lm_test *te
     out.explanation = explain(arena, &query, is_wanted, &question);
     out.fault = explanation_check(arena, &out.explanation);
     out.verdict = verdict_text(arena, test, &out.explanation);
-    out.note = n_atoms ? note_on(test, verdict, &out.explanation) : NULL;
-    if (verdict->stuck && (!n_atoms || !verdict_is_void(verdict)))
-        out.note = arena_printf(arena, "%s%s(A run can get stuck%s: --verbose shows one.)",
-                                out.note ? out.note : "", out.note ? " " : "", n_atoms ? ", too" : "");
+    out.note = n_atoms ? note_on(arena, test, verdict, &out.explanation) : NULL;
     if (!out.explanation.row)
         return out;
     out.row = in_columns(arena, verdict, atoms, n_atoms, out.explanation.row);

@@ -131,7 +131,7 @@ static void print_cpu_step(FILE *out, const struct machine *m, const uint8_t *be
     if (q != NO_QP)
         fprintf(out, ": polls a completion of node %u", m->qps[q].node);
     else if (local->kind == OP_WAIT)
-        fputs(": no completion is outstanding", out);
+        fputs(" returns: nothing is left to wait for", out);
     else if (local->kind == OP_SPIN_BEGIN)
         fputs(": starts its last iteration", out);
     else

@@ -233,6 +233,21 @@ static void find_undoubted(struct arena *arena, struct explanation *e, unsigned 
     }
 }
 
+/* Turns the cycle so that it begins with a write: one that its last step, a read, misses, or else any; so it tells
+ * what happens in the order in which it was meant. */
+static void begin_with_write(struct arena *arena, struct explanation *e)
+{
+    unsigned n = e->n_cycle, first = 0;
+    while (first < n && e->cycle[(first + n - 1) % n].edge.kind != EDGE_RB)
+        first++;
+    for (unsigned i = 0; first == n && i < n; i++)
+        first = e->events[e->cycle[i].edge.from].writes ? i : first;
+    struct cycle_step *turned = ARENA_ARRAY(arena, struct cycle_step, n + 1);
+    for (unsigned i = 0; i < n; i++)
+        turned[i] = e->cycle[(first + i) % n];
+    e->cycle = turned;
+}
+
 bool find_cycle(struct arena *arena, struct explanation *e)
 {
     unsigned k = 0;
@@ -246,5 +261,7 @@ bool find_cycle(struct arena *arena, struct explanation *e)
         find_way_back(arena, e, k, false);
     for (unsigned i = 0; e->cycle && i < e->n_cycle; i++)
         find_because(arena, e, &e->cycle[i]);
+    if (e->cycle)
+        begin_with_write(arena, e);
     return e->cycle != NULL;
 }

@@ -142,7 +142,7 @@ static bool is_fence(const struct event *e)
 
 static const char *global_fence_words(const struct event *e)
 {
-    return e->lib == LIB_LOCK ? "the release of a strong lock" : "a global fence";
+    return e->lib == LIB_LOCK ? "the release of a strong lock (slock)" : "a global fence";
 }
 
 const char *kept_words(struct arena *arena, const struct event *a, const struct event *b)
@@ -270,13 +270,13 @@ static const char *meaning_in_lock(enum role role)
     case FENCE:
         return "a lock is acquired";
     case STORE:
-        return "a weak lock is released";
+        return "a weak lock (wlock) is released";
     case GLOBAL_FENCE:
-        return "a strong lock is released: all that its thread did towards node n before is done";
+        return "a strong lock (slock) is released: all that its thread did towards node n before is done";
     case REMOTE_FENCE:
-        return "a node lock is released: a remote fence towards node n";
+        return "a node lock (nlock) is released: a remote fence towards node n";
     default:
-        return "a node lock is released: what hands it on reaches the memory of node n";
+        return "a node lock (nlock) is released: what hands it on reaches the memory of node n";
     }
 }
 

@@ -303,3 +303,8 @@ void verdict_free(struct verdict *v)
     outcomes_free(v->only_operational);
     outcomes_free(v->only_declarative);
 }
+
+bool every_run_gets_stuck(const struct lm_test *test, const struct verdict *verdict)
+{
+    return verdict_is_void(verdict) && verdict->stuck && !test_can_drop(test);
+}

@@ -59,4 +59,7 @@ static inline bool verdict_is_void(const struct verdict *verdict)
     return verdict->completion == DONE && outcomes_count(verdict->states) == 0;
 }
 
+/* No run is complete, and that is not for want of assumes that hold. */
+bool every_run_gets_stuck(const struct lm_test *, const struct verdict *);
+
 #endif

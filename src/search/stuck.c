@@ -89,3 +89,19 @@ bool test_can_get_stuck(const struct lm_test *test)
     }
     return false;
 }
+
+static bool assumes(const struct lm_stmt *stmt)
+{
+    for (; stmt; stmt = stmt->next)
+        if (stmt->kind == LM_ASSUME || assumes(stmt->body) || assumes(stmt->other))
+            return true;
+    return false;
+}
+
+bool test_can_drop(const struct lm_test *test)
+{
+    for (unsigned t = 0; t < test->n_threads; t++)
+        if (assumes(test->threads[t].body))
+            return true;
+    return false;
+}

@@ -1,6 +1,7 @@
 /* Places the labels of edges: each on its own curve, where it covers least of anything else. */
 #include "base/arena.h"
 #include "cli/report/curves.h"
+#include "cli/report/teller.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -90,7 +91,8 @@ static const char *label_text(struct arena *arena, const struct link *link)
     for (unsigned kind = EDGE_LO + 1; kind-- > 0;)
         if (link->kinds >> kind & 1 && ((kind != EDGE_PPO && kind != EDGE_ISO) || link->step))
             names = names ? arena_printf(arena, "%s,%s", names, edge_name(kind)) : edge_name(kind);
-    return names && link->step ? arena_printf(arena, "%u %s", link->step, names) : names;
+    return names && link->step ? arena_printf(arena, "%s %s", letter_of_step(arena, link->step - 1), names)
+                               : names;
 }
 
 /* The cycle's labels have the first choice. */

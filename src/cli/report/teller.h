@@ -21,8 +21,8 @@ const char *tell_event(struct teller *, unsigned event);
 /* The reason of a step, below its event; `next` is the event at its end. */
 void tell_reason(struct teller *, unsigned indent, const struct cycle_step *, const char *next);
 
-/* The i-th of A, B, …, Z, AA, AB, … or, with first 'a', of a, b, … */
-const char *tell_letter(const struct teller *, char first, unsigned i);
+/* The i-th of A, B, …, Z, AA, AB, …: steps of circles, which so are not taken for the numbered ones of a run. */
+const char *letter_of_step(struct arena *, unsigned i);
 
 void tell_allowed(struct teller *);
 void tell_forbidden(struct teller *);

@@ -19,7 +19,7 @@ static const char *const words[][2] = {
     {"  wbL ", "wbL: results that are not in the thread's own memory yet, and completions, oldest first"},
     {" PUT(", "PUT(x,y): a put into x whose source, y, is not read yet"},
     {" PUTV(", "PUTV(x,1): a put into x whose source is read: 1"},
-    {" ACK", "ACK: a put that is sent and not acknowledged yet"},
+    {" ACK", "ACK: a put that is sent and waits for its acknowledgement"},
     {" GET(", "GET(a,x): a get from x into a that has not read yet"},
     {" RCAS(", "RCAS(a,x,0,1): a remote compare-and-swap on x that has not read yet"},
     {" RFAA(", "RFAA(a,x,1): a remote fetch-and-add on x that has not read yet"},
@@ -204,47 +204,32 @@ static void say_order(FILE *out, struct arena *arena, const struct run *run, con
 
 /* --- who waits --- */
 
-/* "P1 at await(x == 1)" of each thread that does not stand at its end. */
-static void say_stuck(FILE *out, struct arena *arena, const struct run *run)
+static const char *missing_step(struct arena *arena, const struct waiting *w)
 {
-    const char *state = run->n_steps ? run->steps[run->n_steps - 1].state : run->start;
-    const char *places = "", *threads = "";
-    bool value = false, completion = false;
-    unsigned n = 0;
-    char *rest;
-    for (char *line = strtok_r(arena_strdup(arena, state), "\n", &rest); line;
-         line = strtok_r(NULL, "\n", &rest)) {
-        char *next = *line == 'P' ? strstr(line, " next: ") : NULL, *buffer = strstr(line, "  store buffer ");
-        if (buffer)
-            *buffer = 0;
-        if (!next || strcmp(next, " next: end") == 0)
-            continue;
-        *next = 0;
-        const char *at = next + strlen(" next: ");
-        bool waits =
-            strncmp(at, "poll(", 5) == 0 || strncmp(at, "wait(", 5) == 0 || strncmp(at, "sv_wait(", 8) == 0;
-        value |= !waits;
-        completion |= waits;
-        places = arena_printf(arena, "%s%s%s waits at %s", places, n ? ", " : "", line, at);
-        threads = arena_printf(arena, "%s%s%s", threads, n ? " or " : "", line);
-        n++;
-    }
-    say_wrapped(
-        out, 0, WIDTH,
-        arena_printf(
-            arena,
-            "Stuck: %s, and nothing is under way that could let %s go on. What is missing is a step that "
-            "%s that %s waits for.",
-            places, n == 1 ? "it" : "one of them",
-            value && completion ? "changes the value, or gives the completion,"
-            : value             ? "changes the value"
-                                : "gives the completion",
-            threads));
+    const char *const kinds[] = {w->value ? "changes the value" : NULL,
+                                 w->completion ? "gives the completion" : NULL,
+                                 w->lock ? "releases the lock" : NULL};
+    const char *text = "";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i])
+            text = arena_printf(arena, "%s%s%s", text, *text ? ", or " : "", kinds[i]);
+    return arena_printf(arena, "%s that %s waits for", text, w->threads);
+}
+
+static void say_stuck(FILE *out, struct arena *arena, const struct run *run, const struct program *program)
+{
+    struct waiting w = trace_waiting(arena, run, program);
+    say_wrapped(out, 0, WIDTH,
+                arena_printf(arena, "%s: %s, and nothing is under way that could let %s go on. %s%s.",
+                             w.deadlock ? "Deadlock" : "Stuck", w.places, w.n == 1 ? "it" : "one of them",
+                             w.deadlock ? "It is ruled out if all threads acquire these locks in one order"
+                                        : "What is missing is a step that ",
+                             w.deadlock ? "" : missing_step(arena, &w)));
 }
 
 void trace_ending(FILE *out, struct arena *arena, const struct run *run, const struct program *program)
 {
     say_order(out, arena, run, program);
     if (run->stuck)
-        say_stuck(out, arena, run);
+        say_stuck(out, arena, run, program);
 }

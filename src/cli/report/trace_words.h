@@ -8,6 +8,17 @@
 
 struct arena;
 
+/* Of a run that is stuck. */
+struct waiting {
+    const char *places;           /* "P0 waits at acquire(m) (P1 holds m), P1 at poll(1)" */
+    const char *threads;          /* "P0 or P1" */
+    unsigned n;                   /* how many */
+    bool value, completion, lock; /* what is waited for */
+    bool deadlock;                /* threads wait for each other's locks */
+};
+
+struct waiting trace_waiting(struct arena *, const struct run *, const struct program *);
+
 /* Ahead of the run: how its lines are laid out, and the words that occur in it. full: whole states are shown. */
 void trace_reading(FILE *, struct arena *, const struct run *, bool full);
 /* Who does what; of a network card's step the rule, too. */

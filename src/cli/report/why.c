@@ -34,10 +34,10 @@ void tell_reason(struct teller *t, unsigned indent, const struct cycle_step *ste
     say_wrapped(t->out, indent, WHY_WIDTH, explain_edge(t->arena, t->e, step, next));
 }
 
-const char *tell_letter(const struct teller *t, char first, unsigned i)
+const char *letter_of_step(struct arena *arena, unsigned i)
 {
-    const char *front = i < 26 ? "" : tell_letter(t, first, i / 26 - 1);
-    return arena_printf(t->arena, "%s%c", front, (char)(first + (char)(i % 26)));
+    const char *front = i < 26 ? "" : letter_of_step(arena, i / 26 - 1);
+    return arena_printf(arena, "%s%c", front, (char)('A' + (char)(i % 26)));
 }
 
 /* --- words --- */

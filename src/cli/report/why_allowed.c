@@ -7,11 +7,13 @@
 #include "search/explain_words.h"
 #include "search/reordering.h"
 
+#include <string.h>
+
 /* --- the circle --- */
 
 static const char *letter_of(const struct teller *t, const struct reordering *r, unsigned i)
 {
-    return tell_letter(t, 'A', i % r->n_cycle);
+    return letter_of_step(t->arena, i % r->n_cycle);
 }
 
 static void say_intro(const struct teller *t, const struct reordering *r)
@@ -26,6 +28,35 @@ static void say_intro(const struct teller *t, const struct reordering *r)
                      "In program order this outcome is impossible: A would have to happen before B, %sand %s "
                      "before A again. At the step%s marked * the hardware does not keep that order:",
                      middle, letter_of(t, r, n - 1), lost == 1 ? "" : "s"));
+}
+
+static unsigned place_of(const struct teller *t, const struct reordering *r, unsigned event)
+{
+    unsigned place = 0;
+    while (place < t->e->n_events && r->sequence[place] != event)
+        place++;
+    return place;
+}
+
+/* That of several additions none is enough alone, and so that the order below need not show all of them wanting. */
+static void say_all_needed(const struct teller *t, const struct reordering *r)
+{
+    unsigned additions = 0, open = 0;
+    const char **said = ARENA_ARRAY(t->arena, const char *, r->n_cycle + 1);
+    for (unsigned i = 0; i < r->n_cycle; i++) {
+        const struct edge *edge = &r->cycle[i].edge;
+        if (!r->lost[i])
+            continue;
+        open += place_of(t, r, edge->from) > place_of(t, r, edge->to);
+        said[additions] = remedy_words(t->arena, t->e, edge->from, edge->to);
+        unsigned same = 0;
+        while (strcmp(said[same], said[additions]) != 0)
+            same++;
+        additions += same == additions;
+    }
+    if (additions > 1)
+        fprintf(t->out, "%s additions are needed: one step whose order is lost leaves the circle open%s.\n",
+                additions == 2 ? "Both" : "All", open == 1 ? ", as below" : "");
 }
 
 static void say_circle(struct teller *t, const struct reordering *r)
@@ -48,6 +79,7 @@ static void say_circle(struct teller *t, const struct reordering *r)
         say_wrapped(t->out, 7, WHY_WIDTH, remedy_words(t->arena, t->e, a, b));
     }
     fputs("  and so back to A.\n", t->out);
+    say_all_needed(t, r);
     fputs("(After such a change check again: there may be another way to this outcome.)\n", t->out);
 }
 
@@ -64,17 +96,12 @@ static unsigned width_of(const char *text)
 /* Of an event: the one that stands before it in the program and takes effect after it, as the circle says; else -1. */
 static int comes_ahead_of(const struct teller *t, const struct reordering *r, unsigned event)
 {
-    unsigned place[2] = {0, 0};
     for (unsigned i = 0; i < r->n_cycle; i++) {
         const struct edge *edge = &r->cycle[i].edge;
         if (!r->lost[i] || edge->to != event)
             continue;
-        for (unsigned k = 0; k < t->e->n_events; k++) {
-            place[0] = r->sequence[k] == edge->from ? k : place[0];
-            place[1] = r->sequence[k] == edge->to ? k : place[1];
-        }
-        if (place[0] > place[1])
-            return (int)place[0];
+        if (place_of(t, r, edge->from) > place_of(t, r, event))
+            return (int)place_of(t, r, edge->from);
     }
     return -1;
 }
@@ -157,18 +184,35 @@ static void say_sequence(const struct teller *t, const struct reordering *r)
 
 /* --- all --- */
 
-/* Program order, kept as a whole, allows the outcome: so no fence forbids it. */
-static const char *without_reordering(const struct reordering *r)
+/* What a remote atomic changes while another thread's write comes between its two halves; NULL: there is no such. */
+static const char *torn_location(const struct teller *t, const struct reordering *r)
 {
-    return r->interrupted ? "No reordering is involved: each thread's statements take effect in "
-                            "program order. But a remote "
-                            "operation is not one step, and here steps of other threads come between "
-                            "its parts. A fence or wait "
-                            "does not rule this out; only another algorithm would."
-                          : "No reordering is involved: every statement takes effect in program order, "
-                            "and the threads merely "
-                            "interleave like this. A fence or wait does not rule this out; only "
-                            "another algorithm would.";
+    unsigned first, last;
+    for (unsigned i = 0; r->interrupted && i < t->e->n_events; i++)
+        if (comes_between(t, r, i, &first, &last)) {
+            const struct event *read = &t->e->events[r->sequence[first]];
+            if (read->type == (read->lib == LIB_TSO ? (unsigned)T_NAR : (unsigned)S_NAR))
+                return t->e->program->locs[read->loc].name;
+        }
+    return NULL;
+}
+
+/* Program order, kept as a whole, allows the outcome: so no fence forbids it. */
+static const char *without_reordering(const struct teller *t, const struct reordering *r)
+{
+    const char *torn = torn_location(t, r);
+    const char *so = r->interrupted ? "each thread's statements take effect in program order. But a remote "
+                                      "operation is not one step, and here steps of other threads come "
+                                      "between its parts."
+                                    : "every statement takes effect in program order, and the threads merely "
+                                      "interleave like this.";
+    return arena_printf(
+        t->arena, "No reordering is involved: %s A fence or wait does not rule this out%s", so,
+        torn ? arena_printf(t->arena,
+                            ". It is ruled out if every thread writes %s by remote atomics only "
+                            "(rfaa, rcas), on its own node too.",
+                            torn)
+             : "; only another algorithm would.");
 }
 
 void tell_allowed(struct teller *t)
@@ -183,6 +227,6 @@ void tell_allowed(struct teller *t)
                                       "(There are more than %d events: it was not looked into which order of "
                                       "the program is lost.)",
                                       REORDERING_MOST_EVENTS)
-                       : without_reordering(&r));
+                       : without_reordering(t, &r));
     say_sequence(t, &r);
 }

@@ -1,5 +1,5 @@
-/* Why an outcome cannot happen, in words: the cycle, step by step; and for each step that is a choice, why it could
- * not be the other way round. These are told behind the cycle, as (a), (b), …, so that its steps follow each other. */
+/* Why an outcome cannot happen, in words: the cycle, step by step, lettered; and for each step that is a choice, why it
+ * could not be the other way round. These are told behind the cycle, as (1), (2), …, so that its steps follow each other. */
 #include "base/arena.h"
 #include "base/wrap.h"
 #include "cli/report/teller.h"
@@ -42,18 +42,18 @@ static const char *conclusion(const struct cycle_step *step, unsigned end)
     return "the last of these would come before the first";
 }
 
-static void say_because(struct teller *t, const struct cycle_step *step, const char *letter)
+static void say_because(struct teller *t, const struct cycle_step *step, unsigned choice)
 {
     unsigned end = step->because[step->n_because - 1].edge.to;
     say_wrapped(t->out, 0, WHY_WIDTH,
-                arena_printf(t->arena, "(%s) %s No: then %s; but each comes before the next:", letter,
+                arena_printf(t->arena, "(%u) %s No: then %s; but each comes before the next:", choice,
                              question(t, &step->ordered), conclusion(step, end)));
     for (unsigned i = 0; i < step->n_because; i++) {
         const struct cycle_step *link = &step->because[i];
-        fprintf(t->out, "  %s%u. %s\n", letter, i + 1, tell_event(t, link->edge.from));
-        tell_reason(t, 7, link, arena_printf(t->arena, "%s%u", letter, i + 2));
+        fprintf(t->out, "  %u.%u. %s\n", choice, i + 1, tell_event(t, link->edge.from));
+        tell_reason(t, 7, link, arena_printf(t->arena, "%u.%u", choice, i + 2));
     }
-    fprintf(t->out, "  %s%u. %s\n", letter, step->n_because + 1, tell_event(t, end));
+    fprintf(t->out, "  %u.%u. %s\n", choice, step->n_because + 1, tell_event(t, end));
 }
 
 static bool is_choice(enum edge_kind kind)
@@ -62,13 +62,13 @@ static bool is_choice(enum edge_kind kind)
 }
 
 /* Below the step: that it could not be otherwise. Returns whether that is told behind the cycle. */
-static bool say_choice(struct teller *t, const struct cycle_step *step, const char *letter)
+static bool say_choice(struct teller *t, const struct cycle_step *step, unsigned choice)
 {
     enum edge_kind kind = step->edge.kind;
     const struct event *to = &t->e->events[step->edge.to];
     bool final = step->ordered.kind == EDGE_MO && is_final_write(t->e, step->ordered.to);
     if (step->n_because)
-        fprintf(t->out, "       (why this order and not the other: see (%s) below)\n", letter);
+        fprintf(t->out, "       (why this order and not the other: see (%u) below)\n", choice);
     else if (kind == EDGE_RB && final)
         fprintf(t->out, "       (%s is %" PRId64 " in the end, so that is written last)\n",
                 t->e->program->locs[to->loc].name, (int64_t)to->written);
@@ -107,14 +107,14 @@ void tell_forbidden(struct teller *t)
     say_ways(t);
     for (unsigned i = 0; i < e->n_cycle; i++) {
         const struct cycle_step *step = &e->cycle[i];
-        fprintf(t->out, "  %u. %s\n", i + 1, tell_event(t, step->edge.from));
-        tell_reason(t, 7, step, arena_printf(t->arena, "step %u", (i + 1) % e->n_cycle + 1));
-        choices += say_choice(t, step, tell_letter(t, 'a', choices));
+        fprintf(t->out, "  %s. %s\n", letter_of_step(t->arena, i), tell_event(t, step->edge.from));
+        tell_reason(t, 7, step, letter_of_step(t->arena, (i + 1) % e->n_cycle));
+        choices += say_choice(t, step, choices + 1);
     }
     if (e->n_cycle > 1)
-        fputs("  and so back to 1.\n", t->out);
+        fputs("  and so back to A.\n", t->out);
     choices = 0;
     for (unsigned i = 0; i < e->n_cycle; i++)
         if (e->cycle[i].n_because)
-            say_because(t, &e->cycle[i], tell_letter(t, 'a', choices++));
+            say_because(t, &e->cycle[i], ++choices);
 }

@@ -4,6 +4,8 @@
  * usage: facts_test [DEVICE] */
 #include "bare.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum { READS = 4, WORDS = 512, RETRIES = 4 };
@@ -164,6 +166,37 @@ static void of_a_dead_peer(void)
            "a peer that is gone is an error after the retries");
 }
 
+static atomic_bool enough;
+static unsigned long undone;
+
+/* Ever greater values, each looked at for a while. */
+static void *store(void *argument)
+{
+    uint64_t *word = argument;
+    for (uint64_t i = 1; !enough; i++) {
+        bool kept = true;
+        __atomic_store_n(word, i, __ATOMIC_SEQ_CST);
+        for (unsigned look = 0; look < 200 && kept; look++)
+            kept = __atomic_load_n(word, __ATOMIC_ACQUIRE) == i;
+        undone += !kept;
+    }
+    return NULL;
+}
+
+/* Only told, since devices differ: whether a compare-and-swap that fails writes back what it has read. */
+static void of_failing_swaps(struct ibv_qp *pair)
+{
+    enum { SWAPS = 20000 };
+    pthread_t thread;
+    bool right = pthread_create(&thread, NULL, store, theirs + 11) == 0;
+    for (unsigned i = 0; i < SWAPS && right; i++)
+        right = run(pair, atomic(IBV_WR_ATOMIC_CMP_AND_SWP, own + 11, theirs + 11, UINT64_MAX, 0, 0)) == 0;
+    enough = true;
+    pthread_join(thread, NULL);
+    report(right, "compare and swap while the processor stores");
+    printf("# %d that fail have undone %lu of its stores\n", SWAPS, undone);
+}
+
 int main(int argc, char **argv)
 {
     bare_open(&device, argc > 1 ? argv[1] : NULL, 2 * WORDS);
@@ -175,6 +208,7 @@ int main(int argc, char **argv)
     of_the_fence(pair);
     of_many_atomics(pair);
     of_loop_back();
+    of_failing_swaps(pair);
     of_errors();
     of_a_dead_peer();
     printf("1..%d\n", cases);

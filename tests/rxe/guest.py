@@ -146,6 +146,10 @@ def unreachable(guest):
     guest.report(passed, "a peer that can't be reached", [f"exit status {status}", *text.splitlines()[-5:]])
 
 
+# Where the device itself does what the model forbids: Soft-RoCE's compare-and-swap writes also if it fails (docs/soft-roce.md).
+UNDONE = {"r10-lock-other-node"}
+
+
 def corpus(guest, name="corpus", environment=(), folders=None, iterations=None, provider="verbs"):
     """The litmus tests through `remora run`: a folder of them is a case. No outcome may be seen that the model forbids."""
     folders = folders or sorted(path.name for path in (SOURCE / "litmus").iterdir() if path.is_dir())
@@ -156,7 +160,10 @@ def corpus(guest, name="corpus", environment=(), folders=None, iterations=None, 
         command = [guest.remora, "run", "-q", "--provider", provider, "-n", times, SOURCE / "litmus" / folder]
         status, text = guest.run(f"{name} {folder}", command, 1500, environment)
         lines = text.splitlines()
-        guest.report(status == 0, f"{name} {folder}", lines[-5:] if status == 0 else [f"exit status {status}", *lines[-30:]])
+        forbidden = {line.split()[1] for line in lines if line.startswith("FORBIDDEN ")}
+        passed = status == 0 or (status == 5 and forbidden <= UNDONE)
+        remarks = [*(f"{test}: forbidden, as known" for test in forbidden), *lines[-5:]]
+        guest.report(passed, f"{name} {folder}", remarks if passed else [f"exit status {status}", *lines[-30:]])
 
 
 # --- Two devices, at the ends of a wire ---

@@ -93,11 +93,13 @@ static const char *who_waits(const struct teller *t, const struct traced *stuck,
                             : w.n > 1 ? ", and nothing is under way that could let one of them go on"
                                       : ", and nothing is under way that could let it go on";
     bool several = t->report->verdict->stuck > 1;
-    return arena_printf(t->arena, "%s: %s%s",
+    return arena_printf(t->arena, "%s: %s%s%s",
                         w.deadlock ? several ? ". One is a deadlock" : ". Deadlock"
                         : several  ? ", one of them so"
                                    : "",
-                        w.places, under_way);
+                        w.places, under_way,
+                        w.deadlock ? ". It is ruled out if all threads acquire these locks in one order"
+                                   : "");
 }
 
 /* The run itself is shown if it was asked for, or in place of a run with the outcome in question, if there is none. */

@@ -99,48 +99,89 @@ static const char *wait_for(const struct blamer *b, const struct operation *o)
                                  where(b, o));
 }
 
-/* What to add, and what it does. In a user's code a call, in the library's what its calls are made of. */
-static const char *remedy(const struct blamer *b, const struct edge *edge)
+/* What to add to a user's code, and what it does. */
+static const char *users_remedy(const struct blamer *b, const struct edge *edge)
 {
     const struct event *first = &b->order->events[edge->from], *second = &b->order->events[edge->to];
-    bool users = b->w->names->is_users;
     struct arena *a = b->w->arena;
-    const char *done = first->type == T_NLR ? "has read its source" : "has brought its result";
     switch (lost_remedy(first, second)) {
     case REMEDY_MFENCE:
-        return arena_printf(a, "%s: it blocks until the thread's stores are in memory",
-                            users ? "rem_mfence(thread)" : "an mfence or a locked instruction");
+        return "add rem_mfence(thread): it blocks until the thread's stores are in memory";
     case REMEDY_WAIT:
-        return arena_printf(a, "%s: it blocks until that %s",
-                            users ? wait_for(b, operation_of(b, edge->from))
-                                  : "a poll that takes the completion of the first",
-                            done);
+        return arena_printf(a, "add %s: it blocks until that has %s",
+                            wait_for(b, operation_of(b, edge->from)),
+                            first->type == T_NLR ? "read its source" : "brought its result");
     case REMEDY_RFENCE:
-        return arena_printf(a,
-                            users ? "rem_rfence(thread, %u): what the thread posts to node %u after it "
-                                    "begins only when its gets and atomics before it are done"
-                                  : "a remote fence towards node %u: what is posted to node %u after it "
-                                    "begins only when the gets and atomics before it are done",
-                            first->node, first->node);
+        return arena_printf(
+            a,
+            "add rem_rfence(thread, %u): what the thread posts to node %u after it begins only when its "
+            "gets and atomics before it are done",
+            first->node, first->node);
     default:
-        return arena_printf(a,
-                            users ? "rem_gfence(thread, REM_NODE(%u)): it blocks until all that the thread "
-                                    "has posted to node %u is in memory there"
-                                  : "a later get from node %u, and a poll that takes the completion of that "
-                                    "get: it reads when the writes to node %u before it are in memory",
-                            first->node, first->node);
+        return arena_printf(
+            a,
+            "add rem_gfence(thread, REM_NODE(%u)): it blocks until all that the thread has posted to "
+            "node %u is in memory there",
+            first->node, first->node);
     }
 }
 
-/* "Before rem_put_value (user.c:31), add …". What a client of the library does is not to be changed. */
+/* What the library is to do, in terms of what its calls are made of. */
+static const char *librarys_remedy(const struct blamer *b, const struct edge *edge)
+{
+    const struct event *first = &b->order->events[edge->from], *second = &b->order->events[edge->to];
+    const struct operation *x = operation_of(b, edge->from);
+    struct arena *a = b->w->arena;
+    switch (lost_remedy(first, second)) {
+    case REMEDY_MFENCE:
+        return "have an mfence or a locked instruction, which waits until the thread's stores are in memory";
+    case REMEDY_WAIT:
+        return arena_printf(a, "poll the completion of the %s of step %u", words_noun(x), x->number);
+    case REMEDY_RFENCE:
+        return arena_printf(
+            a,
+            "post a remote fence towards node %u, which holds back what is posted to that node after it "
+            "until the gets and atomics before it are done",
+            first->node);
+    default:
+        return arena_printf(
+            a,
+            "post a get from node %u after the %s of step %u, and poll the completion of that get: it "
+            "reads only when the earlier writes to node %u are in memory",
+            first->node, words_noun(x), x->number, first->node);
+    }
+}
+
+/* The statements of a client between two operations of a thread: "wait(d)"; NULL: none. */
+static const char *statements_between(const struct blamer *b, const struct operation *x,
+                                      const struct operation *y)
+{
+    const struct c_program *program = b->w->names->program;
+    unsigned first = c_program_statement_at(program, x->thread, x->local->point),
+             last = c_program_statement_at(program, y->thread, y->local->point);
+    const char *text = NULL;
+    for (unsigned number = first + 1; number < last; number++) {
+        const char *statement = words_statement(b->w, x->thread, number);
+        if (statement)
+            text = text ? arena_printf(b->w->arena, "%s, %s", text, statement) : statement;
+    }
+    return text;
+}
+
+/* What mends it. What a client of the library does is not to be changed: the library must keep its promise. */
 static const char *advice(const struct blamer *b, const struct edge *edge)
 {
-    const struct operation *second = operation_of(b, edge->to);
-    const char *function, *line = words_line(b->w, second->thread, second->local->point, &function);
-    if (!b->w->names->is_users && !*line)
-        return arena_printf(b->w->arena, "What the library does between them should: it takes %s.",
-                            remedy(b, edge));
-    return arena_printf(b->w->arena, "Before %s, add %s.", where(b, second), remedy(b, edge));
+    const struct operation *x = operation_of(b, edge->from), *y = operation_of(b, edge->to);
+    struct arena *a = b->w->arena;
+    if (b->w->names->is_users)
+        return arena_printf(a, "Before %s, %s.", where(b, y), users_remedy(b, edge));
+    const char *function, *line = words_line(b->w, y->thread, y->local->point, &function);
+    if (*line)
+        return arena_printf(a, "Before %s, %s.", where(b, y), librarys_remedy(b, edge));
+    const char *between = statements_between(b, x, y);
+    return arena_printf(
+        a, "%s should keep them in order; for that it must %s. In this run it does not before step %u.",
+        between ? between : "What the library does between them", librarys_remedy(b, edge), y->number);
 }
 
 /* What is seen of it is where the program stands. */
@@ -149,8 +190,8 @@ static bool is_at_once(const struct blamer *b, unsigned event)
     return b->order->of[event].at == operation_of(b, event)->step;
 }
 
-/* *last: the remedy that was told last. */
-static void tell_lost(const struct blamer *b, const struct edge *edge, const char **last)
+/* *last: the remedy that was told last. Whether this one is another. */
+static bool tell_lost(const struct blamer *b, const struct edge *edge, const char **last)
 {
     struct arena *a = b->w->arena;
     const struct event *first = &b->order->events[edge->from], *second = &b->order->events[edge->to];
@@ -161,11 +202,12 @@ static void tell_lost(const struct blamer *b, const struct edge *edge, const cha
                 arena_printf(a, "P%u's %s stands before its %s in the program, but %s%s.", x->thread,
                              words_long(b->w, x), words_long(b->w, y), takes_effect(b, edge->from), other));
     const char *mends = advice(b, edge);
+    bool is_same = *last && strcmp(*last, mends) == 0;
     say_wrapped(b->out, 2, WIDTH,
                 arena_printf(a, "Nothing keeps the two in order: %s. %s", lost_words(a, first, second),
-                             *last && strcmp(*last, mends) == 0 ? "What is to be added above mends this, too."
-                                                                : mends));
+                             is_same ? "The change above mends this, too." : mends));
     *last = mends;
+    return !is_same;
 }
 
 /* --- how it shows --- */
@@ -215,17 +257,16 @@ static void tell_circle(const struct blamer *b)
 {
     const struct reordering *lost = &b->order->lost;
     const char *last = NULL;
-    unsigned first = 0, n = 0;
-    for (unsigned i = 0; i < lost->n_cycle; i++) {
+    unsigned first = 0, changes = 0;
+    for (unsigned i = 0; i < lost->n_cycle; i++)
         first = lost->lost[i] ? i : first;
-        n += lost->lost[i];
-    }
     fprintf(b->out, "\nWhat is out of order in this run:\n");
     for (unsigned i = 1; i <= lost->n_cycle; i++)
         if (lost->lost[(first + i) % lost->n_cycle])
-            tell_lost(b, &lost->cycle[(first + i) % lost->n_cycle].edge, &last);
-    if (n > 1)
-        fprintf(b->out, "  %s orders must be kept to rule this run out.\n", n > 2 ? "All of these" : "Both");
+            changes += tell_lost(b, &lost->cycle[(first + i) % lost->n_cycle].edge, &last);
+    if (changes > 1)
+        fprintf(b->out, "  %s changes are needed to rule this run out.\n",
+                changes > 2 ? "All of these" : "Both");
     fprintf(b->out, "  How it shows:\n");
     for (unsigned i = 1; i <= lost->n_cycle; i++)
         if (!lost->lost[(first + i) % lost->n_cycle])
@@ -250,7 +291,8 @@ static bool tell_between(const struct blamer *b)
         const struct operation *o = &story->operations[atomic],
                                *other = &story->operations[story->operation[at]];
         if (!any)
-            fputs("\nWhat goes wrong in this run:\n", b->out);
+            fputs(b->order->lost.n_cycle ? "\nWhat comes of it:\n" : "\nWhat goes wrong in this run:\n",
+                  b->out);
         say_wrapped(b->out, 2, WIDTH,
                     arena_printf(b->w->arena,
                                  "P%u's %s takes effect in step %u, between the two halves of P%u's %s, "
@@ -330,7 +372,10 @@ static bool tell_several(const struct blamer *b)
                                  words_noun(o), o->words, o->thread, o->number, get ? "are read" : "land",
                                  which,
                                  get ? "To get words that belong together, have reader and writer hold a "
-                                       "lock, or look at a sequence number before and after."
+                                       "lock; or have the writer change a "
+                                       "sequence number before and after, and the reader get that by gets of "
+                                       "their own, waited for, before "
+                                       "and after."
                                      : "To tell that all have landed, send a flag by a second put to the "
                                        "same node: puts of one thread to one node land in order."));
         return true;

@@ -16,7 +16,7 @@ struct ending {
     FILE *out;
     const char *missing;           /* what those who wait would need */
     unsigned n_waiting, n_holders; /* … and how many of them wait for a lock and hold another one */
-    const char *kept;              /* locks of threads that have ended */
+    const char *remarks; /* locks of threads that have ended; changes that may have come too early */
 };
 
 static const struct local *at_end(const struct ending *t, unsigned thread)
@@ -112,6 +112,27 @@ static unsigned last_written(const struct story *story, unsigned loc)
     return 0;
 }
 
+/* "0 in step 2, 1 in step 4": what the thread has read of the word so far; NULL: always the same. */
+static const char *has_read(const struct ending *t, unsigned thread, unsigned loc)
+{
+    const struct story *story = t->story;
+    const char *text = NULL;
+    uint64_t first = 0;
+    bool differs = false;
+    for (uint32_t i = 0; i < story->n_operations; i++) {
+        const struct operation *o = &story->operations[i];
+        bool reads = o->local->kind == OP_LOAD ? o->local->loc == loc
+                                               : o->local->kind == OP_GET && operation_far(o) == loc;
+        if (o->thread != thread || !reads || o->read >= story->n_steps || !story->numbers[o->read])
+            continue;
+        differs |= text && o->value_read != first;
+        first = text ? first : o->value_read;
+        text = arena_printf(t->w->arena, "%s%s%" PRIu64 " in step %u", text ? text : "", text ? ", " : "",
+                            o->value_read, story->numbers[o->read]);
+    }
+    return differs ? text : NULL;
+}
+
 static void add_missing(struct ending *t, unsigned thread, const char *what)
 {
     t->missing = arena_printf(t->w->arena, "%s%s for P%u, %s", t->missing, t->n_waiting ? "; and," : ",",
@@ -134,6 +155,13 @@ static const char *tell_words(struct ending *t, unsigned thread, const unsigned 
                             step ? arena_printf(a, "last written in step %u", step) : "never written");
         missing = arena_printf(a, "%s%s%s%s", missing, i ? " or " : "", name,
                                step ? arena_printf(a, " after step %u", step) : "");
+        const char *read = has_read(t, thread, words[i]);
+        if (read)
+            t->remarks = arena_printf(
+                a,
+                "%s But P%u has read %s: %s. The change that it waits for may have come before it "
+                "began to wait.",
+                t->remarks, thread, name, read);
     }
     add_missing(t, thread, n ? missing : "what would end its loop");
     return text;
@@ -184,8 +212,8 @@ static void tell_thread(struct ending *t, unsigned thread)
         const char *locks = held_locks(t, thread);
         fprintf(t->out, "      P%u has ended%s\n", thread, still_holds(t, thread));
         if (locks)
-            t->kept =
-                arena_printf(w->arena, "%s P%u has ended without releasing %s.", t->kept, thread, locks);
+            t->remarks =
+                arena_printf(w->arena, "%s P%u has ended without releasing %s.", t->remarks, thread, locks);
         return;
     }
     const char *in = in_words(t, thread, local->point), *place = words_place(w, thread, local->point);
@@ -231,13 +259,13 @@ static const char *why_stuck(const struct ending *t)
     if (t->n_waiting > 1 && t->n_holders == t->n_waiting)
         return "Deadlock: each of the threads that wait holds a lock and waits for another one. Have all "
                "threads acquire locks in one order.";
-    return arena_printf(t->w->arena, "What is missing is%s.%s", t->missing, t->kept);
+    return arena_printf(t->w->arena, "What is missing is%s.%s", t->missing, t->remarks);
 }
 
 const char *run_end(FILE *out, const struct run_words *words, const struct run_goal *goal)
 {
     struct ending ending = {
-        .w = words, .story = words->story, .goal = goal, .out = out, .missing = "", .kept = ""};
+        .w = words, .story = words->story, .goal = goal, .out = out, .missing = "", .remarks = ""};
     struct ending *t = &ending;
     if (t->goal->stuck)
         fputs("Then nothing can happen any more:\n", t->out);

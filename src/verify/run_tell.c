@@ -28,6 +28,9 @@ static void tell_statement(struct teller *t, unsigned thread, uint32_t point)
     const char *s = words_statement(&t->words, thread, number);
     if (t->statement[thread] == number + 1 || !s)
         return;
+    for (unsigned before = t->statement[thread]; before < number; before++)
+        fprintf(t->out, "      P%u: %s   (takes no step)\n", thread,
+                words_statement(&t->words, thread, before));
     t->statement[thread] = number + 1;
     fprintf(t->out, "      P%u: %s\n", thread, s);
 }

@@ -339,7 +339,7 @@ static const char *several_words(const struct run_words *w, const struct operati
     for (uint32_t i = o->whole; i < story->n_operations; i++)
         if (story->operations[i].whole == o->whole && story->operations[i].word == 1)
             o = &story->operations[i];
-    return arena_printf(w->arena, "posts a %s of %u words, %s to %s%s%s", words_noun(o), o->words,
+    return arena_printf(w->arena, "posts a %s of %u words: %s into %s%s%s", words_noun(o), o->words,
                         name_of(w, o->local->kind == OP_PUT ? operation_near(o) : operation_far(o)),
                         name_of(w, o->local->kind == OP_PUT ? operation_far(o) : operation_near(o)),
                         o->word == 1 ? " and so on" : " and others",

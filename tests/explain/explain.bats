@@ -222,7 +222,7 @@ Besides, some runs get stuck: P1 waits at await(x == 1). (--verbose shows such a
     [[ "$output" == *"(0:r0=1) Every run gets stuck: P0 waits at poll(1), and nothing is under way that could let it go on. So \"Ok\" says nothing. (--verbose shows such a run.) " ]]
     for lock in nlock slock wlock; do
         run why "$SOURCE/litmus/stuck/deadlock-${lock}s.litmus"
-        [[ "$output" == *"Besides, some runs get stuck. Deadlock: P0 waits at acquire(m) (P1 holds m), P1 at acquire(l) (P0 holds l). (--verbose shows such a run.) " ]]
+        [[ "$output" == *"Besides, some runs get stuck. Deadlock: P0 waits at acquire(m) (P1 holds m), P1 at acquire(l) (P0 holds l). It is ruled out if all threads acquire these locks in one order. (--verbose shows such a run.) " ]]
         run why "$SOURCE/litmus/stuck/$lock-not-released.litmus"
         [[ "$output" == *"Besides, some runs get stuck: P1 waits at acquire(l) (P0 holds l). (--verbose"* ]]
     done

@@ -73,7 +73,7 @@ words() {
     run -1 "$MODELS/model_seqlock" seqlock_in_one_put_backwards
     [[ ${lines[0]} = "FAILED  seqlock_in_one_put_backwards: in P1, read_together_backwards, seqlock.c:"* ]]
     [[ $output != *"ok "* ]]
-    [[ $output = *"posts a put of 3 words, together[0]@0 to together[0]@1 and so on (each word travels by itself, in any order)"* ]]
+    [[ $output = *"posts a put of 3 words: together[0]@0 into together[0]@1 and so on (each word travels by itself, in any order)"* ]]
     [[ $output = *"word 3 of its put of step 4 lands: together[2]@1 = 1"* ]]
     [[ $output = *"still on its way: the other word of P0's put of step 4"* ]]
     [[ $(words <<<"$output") = *"its words land one by one, in any order (so far only together[0]@1, then together[2]@1)"*"send a flag by a second put"* ]]
@@ -92,7 +92,7 @@ words() {
     [[ $(words <<<"$output") = *"between the two halves of P1's remote fetch-and-add"*"write the word by remote atomics only."* ]]
     run -1 "$MODELS/model_designs" reread_between_check_and_wait
     [[ $output = *"P1 waits for ever in wait_for_change   [designs.c:50]"*"each round of its loop finds word@1 = 1 (last written in step 3)"* ]]
-    [[ $output = *"No reordering is involved. What is missing is, for P1, a write to word@1 after step 3."* ]]
+    [[ $(words <<<"$output") = *"No reordering is involved. What is missing is, for P1, a write to word@1 after step 3."*"word@1: 0 in step 2, 1 in step 4, 1 in step 5."* ]]
     run -1 "$MODELS/model_seqlock" seqlock_broken
     [[ $(words <<<"$output") = *"No reordering is involved: "*"the algorithm itself must change."* ]]
 }
@@ -119,19 +119,21 @@ words() {
     run -1 "$MISTAKES" store_buffering
     [[ ${lines[1]} = "  all are 0" ]]
     [ "$(words <<<"$output" | grep -o 'add rem_mfence(thread): it blocks' | wc -l)" -eq 2 ]
-    [[ $output = *"Both orders must be kept to rule this run out."* ]]
+    [[ $output = *"Both changes are needed to rule this run out."* ]]
     run -1 "$MISTAKES" cpu_and_remote_atomics
     [[ $(words <<<"$output") = *"so the fetch-and-add is overwritten."* ]]
 }
 
-# Of two faults that are put into the library.
+# Of three faults that are put into the library.
 @test "a violation of shm says why it is forbidden, one that gets stuck what it asks" {
-    run -0 "$SOURCE/tools/mutants-verify.py" "$BUILD" shm-put-without-drain nlock-release-to-dispenser
-    [[ $output = *"2 mutants killed, 0 alive" ]]
+    run -0 "$SOURCE/tools/mutants-verify.py" "$BUILD" shm-put-without-drain nlock-release-to-dispenser wait-polls-one-too-few
+    [[ $output = *"3 mutants killed, 0 alive" ]]
     run -0 words <"$BUILD/mutants/shm-put-without-drain/violation-shm.txt"
     [[ $output = *"~exists (x=91 /\\ y=90)"*"The C code can end in a state that the specification forbids: x=91; y=90"* ]]
-    [[ $output = *"add an mfence or a locked instruction: it blocks until the thread's stores are in memory."* ]]
-    [[ $output = *"What is to be added above mends this, too."*"Why the specification forbids it: Cannot happen under RDMA-WAIT"* ]]
+    [[ $output = *"have an mfence or a locked instruction, which waits until the thread's stores are in memory."* ]]
+    [[ $output = *"The change above mends this, too."*"Why the specification forbids it: Cannot happen under RDMA-WAIT"* ]]
+    run -0 words <"$BUILD/mutants/wait-polls-one-too-few/violation-wait.txt"
+    [[ $output = *"P1: wait(d) (takes no step)"*"wait(d) should keep them in order; for that it must poll the completion of the get of step 1."* ]]
     run -0 words <"$BUILD/mutants/nlock-release-to-dispenser/violation-nlock.txt"
     [[ $output = *"(* No thread may wait for ever. *) exists (true)"* ]]
     [[ $output = *"No reordering is involved. What is missing is, for P1, a write to l.serving."* ]]

@@ -95,7 +95,7 @@ static void say_ways(const struct teller *t)
         ways = arena_printf(t->arena,
                             "It could only come about in %" PRIu64
                             " ways (they differ in which writes the reads take their values from), and each "
-                            "contradicts itself. In the one that has the fewest contradictions,",
+                            "contradicts itself. This is the simplest:",
                             e->ways);
     say_wrapped(t->out, 0, WHY_WIDTH, arena_printf(t->arena, "%s %s", ways, what));
 }

@@ -36,11 +36,12 @@ static const struct argp_option option_table[] = {
      "The transport (default shm, and over several hosts ofi); `remora info' lists them", 0},
     {"hosts", KEY_HOSTS, "HOST[:PLACES],...", 0,
      "Start the nodes there, through srun, prterun or mpirun, or by ssh", 0},
-    {"hostfile", KEY_HOSTFILE, "FILE", 0, "The same, a host a line: NAME, NAME:PLACES or NAME slots=PLACES",
-     0},
+    {"hostfile", KEY_HOSTFILE, "FILE", 0,
+     "As --hosts, from a file with a host a line: NAME, NAME:PLACES or NAME slots=PLACES", 0},
     {"launcher", KEY_LAUNCHER, "NAME", 0,
-     "What starts them: srun, prterun, mpirun, ssh, or auto, the first of these that can (default)", 0},
-    {"rsh", KEY_RSH, "COMMAND", 0, "What is used instead of ssh", 0},
+     "What starts nodes on hosts: srun, prterun, mpirun, ssh, or auto, the first of these that can (default)",
+     0},
+    {"rsh", KEY_RSH, "COMMAND", 0, "What is used instead of ssh, with arguments or without", 0},
     {"there", KEY_THERE, NULL, OPTION_HIDDEN, NULL, 0},
     {"heap", KEY_HEAP, "SIZE", 0, "Symmetric heap of each node: bytes, or with K, M, G (default 64M)", 0},
     {"threads", KEY_THREADS, "N", 0, "The most threads attached to a node at once (default 16)", 0},
@@ -55,8 +56,11 @@ static void read_host_file(struct argp_state *state, const char *path)
 {
     struct arguments *arguments = state->input;
     unsigned line;
-    if (hosts_read(&arguments->hosts, path, &line))
+    if (hosts_read(&arguments->hosts, path, &line)) {
+        if (arguments->hosts.count == 0)
+            argp_error(state, "no host in `%s'", path);
         return;
+    }
     if (errno)
         argp_error(state, "cannot read `%s': %s", path, strerror(errno));
     argp_error(state, "%s:%u: not a host: NAME, NAME:PLACES or NAME slots=PLACES", path, line);
@@ -90,6 +94,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         read_host_file(state, argument);
         return 0;
     case KEY_RSH:
+        if (argument[strspn(argument, " ")] == '\0')
+            argp_error(state, "--rsh wants a command");
         arguments->hosts.rsh = argument;
         return 0;
     case KEY_LAUNCHER:
@@ -113,6 +119,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "no program given");
+        return 0;
+    case ARGP_KEY_END:
+        if ((arguments->hosts.rsh || arguments->hosts.by != BY_CHOICE) && arguments->hosts.count == 0)
+            argp_error(state, "--launcher and --rsh are for --hosts or --hostfile");
         return 0;
     case ARGP_KEY_ARGS:
         launch->argv = state->argv + state->next;
@@ -153,6 +163,11 @@ int launch_main(int argc, char **argv)
         return STATUS_BAD;
     }
     launch->provider = launch->options.provider;
+    if (launch->provider && !fabric_find(launch->provider)) {
+        complain("remora launch", "REMORA_PROVIDER: no provider `%s'; `remora info' lists them",
+                 launch->provider);
+        return STATUS_BAD;
+    }
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
     if (launch->nodes == 0)
         launch->nodes = arguments.hosts.count ? hosts_slots(&arguments.hosts) : 2;

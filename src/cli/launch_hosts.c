@@ -86,10 +86,10 @@ bool hosts_read(struct hosts *hosts, const char *path, unsigned *line)
         return false;
     for (*line = 1; good && getline(&text, &size, file) >= 0; *line += good)
         good = add_line(hosts, text);
+    errno = ferror(file) ? errno : 0;
     free(text);
     fclose(file);
-    errno = 0;
-    return good;
+    return good && !errno;
 }
 
 unsigned hosts_slots(const struct hosts *hosts)

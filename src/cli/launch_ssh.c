@@ -94,6 +94,22 @@ static char *remote_command(void)
     return text;
 }
 
+/* The command that is used as ssh may have arguments, set apart by spaces, as for mpirun and prterun. */
+static char **ssh_words(const char *rsh, const char *host)
+{
+    char **words = calloc(strlen(rsh) + 4, sizeof *words), **next = words;
+    char *rest = strdup(rsh), *word;
+    char *name = strdup(host);
+    if (!words || !rest || !name)
+        abort();
+    while ((word = strsep(&rest, " ")))
+        if (*word)
+            *next++ = word;
+    *next++ = name;
+    *next = remote_command();
+    return words;
+}
+
 /* The terminal's signals are for the hub, which passes them on. */
 static _Noreturn void become_ssh(const struct hub *hub, const char *rsh, const char *host, pid_t parent,
                                  const int ends[2])
@@ -108,8 +124,9 @@ static _Noreturn void become_ssh(const struct hub *hub, const char *rsh, const c
     signal(SIGHUP, SIG_IGN);
     dup2(ends[0], STDIN_FILENO);
     dup2(ends[1], STDOUT_FILENO);
-    execlp(rsh, rsh, host, remote_command(), (char *)NULL);
-    complain(command, "cannot run `%s': %s", rsh, strerror(errno));
+    char **words = ssh_words(rsh, host);
+    execvp(words[0], words);
+    complain(command, "cannot run `%s': %s", words[0], strerror(errno));
     _exit(LOST);
 }
 

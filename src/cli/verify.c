@@ -413,7 +413,7 @@ int verify_main(int argc, char **argv)
         output(header, sizeof header - 1);
     enum status status = STATUS_HOLDS;
     for (unsigned l = 0; l < N_VERIFIED; l++)
-        if (options.wanted[l] && !atomic_load(interrupt_flag())) {
+        if (options.wanted[l] && status != STATUS_BAD && !atomic_load(interrupt_flag())) {
             enum status one = verify_library(&options, (enum verified)l);
             status = one > status ? one : status;
         }

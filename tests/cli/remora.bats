@@ -27,6 +27,37 @@ setup() {
     [ "$stderr" = "remora: unknown command \`frobnicate'; try \`remora --help'" ]
 }
 
+# What remora launch refuses: status 2, the given first line, and nothing is started.
+refused() {
+    local line=$1
+    shift
+    run -2 --separate-stderr "$@" -- echo started
+    [ "${stderr_lines[0]}" = "remora launch: $line" ]
+    [ -z "$output" ]
+}
+
+@test "remora launch starts nothing here when hosts were meant, or on an unknown transport" {
+    echo '# nobody' >hosts
+    refused "no host in \`hosts'" remora launch --hostfile hosts
+    refused "cannot read \`.': Is a directory" remora launch --hostfile .
+    refused "--launcher and --rsh are for --hosts or --hostfile" remora launch --launcher ssh
+    refused "--launcher and --rsh are for --hosts or --hostfile" remora launch --rsh ssh
+    refused "--rsh wants a command" remora launch --hosts a --rsh ' '
+    refused "REMORA_PROVIDER: no provider \`foo'; \`remora info' lists them" env REMORA_PROVIDER=foo "$REMORA" launch
+}
+
+@test "remora launch: the command instead of ssh may have arguments" {
+    printf '#!/bin/sh\n[ "$1 $2 $3" = "-p 22 here" ] && exec sh -c "$4"\n' >agent
+    chmod +x agent
+    run -0 --separate-stderr remora launch --hosts here --launcher ssh --rsh "$PWD/agent -p  22" -- echo started
+    [ "$output" = started ]
+}
+
+@test "remora verify: a log that can't be opened is told once, and ends it" {
+    run -2 --separate-stderr remora verify --bound small --resume no/such/log
+    [ "$stderr" = "remora verify: no/such/log: No such file or directory" ]
+}
+
 @test "every option of every command is in its manual page" {
     for command in check fmt fuzz run launch bench info; do
         page=$(mandoc -Tascii "$SOURCE/man/remora-$command.1" | col -b)

@@ -146,6 +146,13 @@ static void tell_adversary(const struct launch *launch)
     complain("remora launch", "the adversary was %s=%s", ENVIRONMENT_WEAK, text);
 }
 
+/* libinfinipath, which Debian's libfabric loads, catches the signals that end a process, prints a backtrace and exits with 1; how
+ * a node has ended could then not be told. Nodes inherit the variable by which it lets that be. */
+static void keep_signals(void)
+{
+    setenv("IPATH_NO_BACKTRACE", "1", 0);
+}
+
 int launch_main(int argc, char **argv)
 {
     static const struct argp parser = {option_table,
@@ -157,6 +164,7 @@ int launch_main(int argc, char **argv)
                                        NULL};
     struct arguments arguments = {.launch = {.grace = 3}};
     struct launch *launch = &arguments.launch;
+    keep_signals();
     if (environment_options(&launch->options, &launch->patience) != 0) {
         complain("remora launch",
                  "REMORA_HEAP, REMORA_THREADS or REMORA_TIMEOUT in the environment is not what it should be");

@@ -53,6 +53,14 @@ refused() {
     [ "$output" = started ]
 }
 
+@test "remora launch tells the signal that has killed a node, whatever libraries the node loads" {
+    mkfifo input
+    exec 7<>input
+    run -134 --separate-stderr remora launch -n 1 -- sh -c \
+        '(sleep 1; kill -ABRT $$) >/dev/null 2>&1 & exec "$0" check -' "$REMORA" <&7
+    [ "$stderr" = "remora launch: node 0 was killed by signal 6 (Aborted)" ]
+}
+
 @test "remora verify: a log that can't be opened is told once, and ends it" {
     run -2 --separate-stderr remora verify --bound small --resume no/such/log
     [ "$stderr" = "remora verify: no/such/log: No such file or directory" ]

@@ -165,9 +165,9 @@ int launch_main(int argc, char **argv)
     struct arguments arguments = {.launch = {.grace = 3}};
     struct launch *launch = &arguments.launch;
     keep_signals();
-    if (environment_options(&launch->options, &launch->patience) != 0) {
-        complain("remora launch",
-                 "REMORA_HEAP, REMORA_THREADS or REMORA_TIMEOUT in the environment is not what it should be");
+    const char *wrong = environment_wrong(&launch->options, &launch->patience);
+    if (wrong) {
+        complain("remora launch", "%s can't be `%s'", wrong, getenv(wrong));
         return STATUS_BAD;
     }
     launch->provider = launch->options.provider;

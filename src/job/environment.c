@@ -44,14 +44,19 @@ static bool read_threads(const char *text, unsigned *threads)
     return true;
 }
 
-int environment_options(struct rem_options *options, uint64_t *patience)
+const char *environment_wrong(struct rem_options *options, uint64_t *patience)
 {
     const char *provider = getenv(ENVIRONMENT_PROVIDER), *heap = getenv(ENVIRONMENT_HEAP);
     const char *threads = getenv(ENVIRONMENT_THREADS), *timeout = getenv(ENVIRONMENT_TIMEOUT);
     *options = (struct rem_options){.provider = provider && *provider ? provider : NULL};
     *patience = DEFAULT_PATIENCE;
-    bool read = (!heap || environment_size(heap, &options->heap)) &&
-                (!threads || read_threads(threads, &options->threads)) &&
-                (!timeout || environment_seconds(timeout, patience));
-    return read ? 0 : REM_EENVIRONMENT;
+    return heap && !environment_size(heap, &options->heap)        ? ENVIRONMENT_HEAP
+           : threads && !read_threads(threads, &options->threads) ? ENVIRONMENT_THREADS
+           : timeout && !environment_seconds(timeout, patience)   ? ENVIRONMENT_TIMEOUT
+                                                                  : NULL;
+}
+
+int environment_options(struct rem_options *options, uint64_t *patience)
+{
+    return environment_wrong(options, patience) ? REM_EENVIRONMENT : 0;
 }

@@ -25,6 +25,9 @@
  *   REM_EENVIRONMENT */
 int environment_options(struct rem_options *options, uint64_t *patience);
 
+/* The same; null, or the first variable that is not what it should be. */
+const char *environment_wrong(struct rem_options *options, uint64_t *patience);
+
 /* Seconds, with a fraction or without, as nanoseconds. */
 bool environment_seconds(const char *text, uint64_t *nanoseconds);
 

@@ -42,6 +42,9 @@ refused() {
     refused "cannot read \`.': Is a directory" remora launch --hostfile .
     refused "--launcher and --rsh are for --hosts or --hostfile" remora launch --launcher ssh
     refused "--launcher and --rsh are for --hosts or --hostfile" remora launch --rsh ssh
+    for wrong in REMORA_HEAP=-1 REMORA_THREADS=0 REMORA_TIMEOUT=soon; do
+        refused "${wrong%=*} can't be \`${wrong#*=}'" env $wrong "$REMORA" launch
+    done
     refused "--rsh wants a command" remora launch --hosts a --rsh ' '
     refused "REMORA_PROVIDER: no provider \`foo'; \`remora info' lists them" env REMORA_PROVIDER=foo "$REMORA" launch
 }

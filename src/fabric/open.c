@@ -128,6 +128,8 @@ int rem_open_nodes(rem_job jobs[], int nodes, const struct rem_options *options)
     for (int n = 0; n < nodes; n++)
         forget(&jobs[n]);
     int error = job_open_nodes(jobs, (unsigned)nodes, options);
+    for (int n = 0; n < nodes && error; n++)
+        tell(&jobs[n], error);
     if (error)
         return error;
     error = nodes == 1 ? open_transport(jobs[0].node) : open_together(jobs, nodes);

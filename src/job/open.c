@@ -130,8 +130,13 @@ static int open_alone(rem_job *job)
 {
     struct rem_options options;
     uint64_t patience;
-    int error = environment_options(&options, &patience);
-    return error ? error : job_open_nodes(job, 1, &options);
+    const char *wrong = environment_wrong(&options, &patience);
+    if (!wrong)
+        return job_open_nodes(job, 1, &options);
+    job->code = REM_EENVIRONMENT;
+    job->peer = 0;
+    snprintf(job->text, sizeof job->text, "%s can't be `%s'", wrong, getenv(wrong));
+    return job->code;
 }
 
 /* The variable names a descriptor. A process further down may have inherited the variable and have something

@@ -200,6 +200,23 @@ static void too_many_threads(rem_job *job)
     EXPECT(REM_EINVAL, rem_attach(job, NULL));
 }
 
+/* A job that could not be opened tells why. */
+static void failed_openings(void)
+{
+    rem_job jobs[2], alone;
+    const char *text = "";
+    EXPECT(REM_EPROVIDER, rem_open_nodes(jobs, 2, &(struct rem_options){.provider = "carrier pigeon"}));
+    CHECK(rem_failure(&jobs[0], NULL, NULL) == REM_EPROVIDER);
+    CHECK(rem_failure(&jobs[1], NULL, &text) == REM_EPROVIDER && *text);
+    if (getenv("REMORA_JOB") || getenv("REMORA_HEAP"))
+        return;
+    setenv("REMORA_HEAP", "large", 1);
+    EXPECT(REM_EENVIRONMENT, rem_open(&alone));
+    unsetenv("REMORA_HEAP");
+    CHECK(rem_failure(&alone, NULL, &text) == REM_EENVIRONMENT);
+    CHECK(strcmp(text, "REMORA_HEAP can't be `large'") == 0);
+}
+
 static void node(rem_job *job, int argc, char **argv)
 {
     struct things things;
@@ -230,5 +247,6 @@ static void node(rem_job *job, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    failed_openings();
     return frame_run(node, argc, argv);
 }

@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { BYTES = 4096, WORDS = BYTES / 8, MOST_ROUNDS = 999 };
@@ -122,9 +121,7 @@ static void *serve(void *argument)
     struct server *server = argument;
     struct bare *bare = server->bare;
     const char *text = getenv("REMORA_OFI_WATCH");
-    uint64_t watch = (text ? strtoul(text, NULL, 10) : 100) * UINT64_C(1000), until = 0, modest = 0;
-    struct rusage usage = {0};
-    long pushed = 0;
+    uint64_t watch = (text ? strtoul(text, NULL, 10) : 100) * UINT64_C(1000), until = 0, looked = 0;
     struct fi_cq_msg_entry entry;
     struct fid *queue = &bare->cq->fid;
     struct pollfd called = {.events = POLLIN};
@@ -132,15 +129,17 @@ static void *serve(void *argument)
         called.fd = -1;
     while (!atomic_load(&server->stop)) {
         fi_cq_read(bare->cq, &entry, 1);
-        if (called.fd < 0 || rem_clock() < until)
+        uint64_t now = rem_clock();
+        if (until && now - looked > 500000) /* pushed aside */
+            until = 0;
+        looked = now;
+        if (called.fd < 0 || now < until)
             continue;
-        getrusage(RUSAGE_THREAD, &usage);
-        if (until && usage.ru_nivcsw != pushed)
-            modest = rem_clock() + 200000000;
-        pushed = usage.ru_nivcsw;
         until = 0;
-        if (fi_trywait(bare->fabric, &queue, 1) != 0 || poll(&called, 1, 100) > 0)
-            until = rem_clock() < modest ? 0 : rem_clock() + watch;
+        if (fi_trywait(bare->fabric, &queue, 1) != 0 || poll(&called, 1, 100) > 0) {
+            looked = rem_clock();
+            until = looked + watch;
+        }
     }
     return NULL;
 }

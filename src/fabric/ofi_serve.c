@@ -12,13 +12,13 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 enum {
     RECEIVES = 128,
     BATCH = 16,
     SERVER_NAP = 50000,
     SLEEP_LIMIT = 100 /* milliseconds */,
+    PUSHED = 500000, /* nanoseconds */
     MODESTY = 200000000
 };
 
@@ -44,8 +44,8 @@ struct ofi_server {
     size_t unsent_size;
     fi_addr_t unsent_to;
     uint64_t watch_until;           /* looks without a rest until then */
-    uint64_t modest_until;          /* does not watch before then */
-    long pushed;                    /* times that it has been */
+    uint64_t modest_until;          /* until then, only for a moment after each sleep */
+    uint64_t looked;                /* when it did last */
     atomic_uint executed, sleepers; /* server_nap */
     struct peer peers[];
 };
@@ -281,29 +281,16 @@ static bool is_stuck(const struct ofi_server *server)
 
 /* ---- Rest ---- */
 
-/* Since the last look: has somebody else wanted this processor. */
-static bool was_pushed_aside(struct ofi_server *server)
+/* Who is pushed aside for long while it only watches takes the processor from somebody who computes, and will get it back
+ * late: it had better sleep now and then, since a sleeper that is woken gets it at once. (Others who wake for a moment
+ * don't count.) */
+static void notice_pushes(struct ofi_server *server, uint64_t now)
 {
-    struct rusage usage;
-    if (getrusage(RUSAGE_THREAD, &usage) != 0 || usage.ru_nivcsw == server->pushed)
-        return false;
-    server->pushed = usage.ru_nivcsw;
-    return true;
-}
-
-static void begin_watch(struct ofi_server *server, uint64_t now)
-{
-    if (now >= server->modest_until)
-        server->watch_until = now + server->link->watch;
-}
-
-/* Who is pushed aside while it only watches takes the processor from somebody who computes, and will get it back late: it
- * had better sleep, since a sleeper that is woken gets it at once. */
-static void end_watch(struct ofi_server *server, uint64_t now)
-{
-    if (server->watch_until && was_pushed_aside(server))
+    if (server->watch_until && now - server->looked > PUSHED) {
         server->modest_until = now + MODESTY;
-    server->watch_until = 0;
+        server->watch_until = 0;
+    }
+    server->looked = now;
 }
 
 static void sleep_until_called(struct ofi_server *server)
@@ -313,19 +300,22 @@ static void sleep_until_called(struct ofi_server *server)
     struct pollfd called = {.fd = port->wait, .events = POLLIN};
     if (port->wait < 0)
         nanosleep(&(struct timespec){0, SERVER_NAP}, NULL);
-    else if (fi_trywait(server->link->fabric, &queue, 1) != 0 || poll(&called, 1, SLEEP_LIMIT) > 0)
-        begin_watch(server, rem_clock());
+    else if (fi_trywait(server->link->fabric, &queue, 1) != 0 || poll(&called, 1, SLEEP_LIMIT) > 0) {
+        server->looked = rem_clock();
+        server->watch_until = server->looked + server->link->watch;
+    }
 }
 
 static ssize_t look(struct ofi_server *server, struct fi_cq_msg_entry *entries, bool may_rest)
 {
     ssize_t result = fi_cq_read(server->link->port.cq, entries, BATCH);
-    uint64_t now = server->link->watch ? rem_clock() : 0;
-    if (result > 0)
-        begin_watch(server, now);
+    uint64_t now = rem_clock();
+    notice_pushes(server, now);
+    if (result > 0 && now >= server->modest_until)
+        server->watch_until = now + server->link->watch;
     if (result != -FI_EAGAIN || !may_rest || now < server->watch_until)
         return result;
-    end_watch(server, now);
+    server->watch_until = 0;
     sleep_until_called(server);
     return result;
 }

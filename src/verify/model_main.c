@@ -8,6 +8,7 @@
 #include <remora/model.h>
 
 #include <argp.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,22 +333,33 @@ static int run_test(const struct rem_model_entry *entry, const struct options *o
 
 /* --- all of them --- */
 
-enum { KEY_MAX_STATES = 256 };
+enum { KEY_MAX_STATES = 256, BAD_USAGE = 2 };
 
 static const struct argp_option option_table[] = {
     {"max-states", KEY_MAX_STATES, "N", 0, "Give up beyond N states (default 5000000; 0: never)", 0},
     {"jobs", 'j', "N", 0, "Search with N threads", 0},
     {0}};
 
+/* Bad usage ends the program. */
+static uint64_t number_of(const char *argument, uint64_t most, struct argp_state *state)
+{
+    char *end;
+    errno = 0;
+    uint64_t number = strtoull(argument, &end, 10);
+    if (errno || end == argument || *end || *argument == '-' || number > most)
+        argp_error(state, "`%s' is no number from 0 to %" PRIu64, argument, most);
+    return number;
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
     case KEY_MAX_STATES:
-        options->max_states = strtoull(argument, NULL, 10);
+        options->max_states = number_of(argument, UINT64_MAX, state);
         return 0;
     case 'j':
-        options->jobs = (unsigned)strtoul(argument, NULL, 10);
+        options->jobs = (unsigned)number_of(argument, 256, state);
         return 0;
     case ARGP_KEY_ARGS:
         options->names = state->argv + state->next;
@@ -375,6 +387,22 @@ static int compare_entries(const void *a, const void *b)
     return files ? files : (x->line > y->line) - (x->line < y->line);
 }
 
+/* A name that no test has would else look as if it passed. */
+static bool are_all_there(const struct options *options, const struct rem_model_entry *const *entries,
+                          size_t n)
+{
+    for (unsigned k = 0; k < options->n_names; k++) {
+        size_t i = 0;
+        while (i < n && strcmp(entries[i]->name, options->names[k]) != 0)
+            i++;
+        if (i == n) {
+            fprintf(stderr, "%s: there is no test `%s'\n", program_invocation_short_name, options->names[k]);
+            return false;
+        }
+    }
+    return true;
+}
+
 static int run_tests(const struct options *options)
 {
     extern const struct rem_model_entry __start_rem_model_tests[], __stop_rem_model_tests[];
@@ -385,6 +413,10 @@ static int run_tests(const struct options *options)
     for (size_t i = 0; i < n; i++)
         entries[i] = &__start_rem_model_tests[i];
     qsort(entries, n, sizeof *entries, compare_entries);
+    if (!are_all_there(options, entries, n)) {
+        arena_free(arena);
+        return BAD_USAGE;
+    }
     for (size_t i = 0; i < n; i++)
         if (wanted(options, entries[i]->name)) {
             int one = run_test(entries[i], options);
@@ -400,6 +432,7 @@ int main(int argc, char **argv)
         option_table, parse_option, "[TEST...]", "Explores the tests under the memory model.",
         NULL,         NULL,         NULL};
     struct options options = {.max_states = 5000000, .jobs = 1};
+    argp_err_exit_status = BAD_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_tests(&options);

@@ -67,6 +67,13 @@ words() {
     run -0 "$MODELS/model_seqlock" seqlock
 }
 
+@test "tests under the model: bad usage" {
+    run -2 --separate-stderr "$MODELS/model_seqlock" nosuch
+    [ "$stderr" = "model_seqlock: there is no test \`nosuch'" ]
+    run -2 "$MODELS/model_seqlock" --max-states=many
+    run -2 "$MODELS/model_seqlock" --nosuch
+}
+
 @test "tests under the model: one verdict for all orders of a put's words" {
     run -0 "$MODELS/model_message_passing" a_block_then_a_flag
     [[ $output = "ok      a_block_then_a_flag, 1 outcome, "*" (in all 6 orders in which the words of its puts and gets can arrive)" ]]

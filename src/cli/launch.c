@@ -182,5 +182,6 @@ int launch_main(int argc, char **argv)
     int status = arguments.hosts.count ? launch_on_hosts(launch, &arguments.hosts) : launch_run(launch);
     if (status != 0)
         tell_adversary(launch);
+    hosts_free(&arguments.hosts);
     return status;
 }

@@ -30,7 +30,7 @@ static bool read_slots(const char *text, unsigned *slots)
     return true;
 }
 
-static bool add(struct hosts *hosts, char *name, const char *slots_text)
+static bool add(struct hosts *hosts, const char *name, const char *slots_text)
 {
     unsigned slots = 1;
     if (!*name || *name == '-' || (slots_text && !read_slots(slots_text, &slots)))
@@ -39,7 +39,10 @@ static bool add(struct hosts *hosts, char *name, const char *slots_text)
     if (!list)
         return false;
     hosts->list = list;
-    hosts->list[hosts->count++] = (struct host){name, slots};
+    char *copy = strdup(name);
+    if (!copy)
+        return false;
+    hosts->list[hosts->count++] = (struct host){copy, slots};
     return true;
 }
 
@@ -60,6 +63,13 @@ bool hosts_add(struct hosts *hosts, char *text)
     return true;
 }
 
+void hosts_free(struct hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        free(hosts->list[i].name);
+    free(hosts->list);
+}
+
 static bool add_line(struct hosts *hosts, char *line)
 {
     static const char blank[] = " \t\r\n", slots[] = "slots=";
@@ -68,8 +78,7 @@ static bool add_line(struct hosts *hosts, char *line)
     if (!name)
         return true;
     char *word = strtok_r(NULL, blank, &rest);
-    name = strdup(name);
-    if (!name || (word && strtok_r(NULL, blank, &rest)))
+    if (word && strtok_r(NULL, blank, &rest))
         return false;
     if (!word)
         return add_with_colon(hosts, name);

@@ -5,7 +5,7 @@
 #include "cli/launcher.h"
 
 struct host {
-    const char *name;
+    char *name;
     unsigned slots;
 };
 
@@ -20,12 +20,14 @@ struct hosts {
     enum hosts_by by;
 };
 
-/* "a,b:4,c". False: not such a list. The text is kept and written into. */
+/* "a,b:4,c". False: not such a list. The text is written into. */
 bool hosts_add(struct hosts *hosts, char *text);
 
 /* A file of a host a line: "name", "name:4" or "name slots=4"; # begins a comment. False with errno (0: a line is
  * not so; *line is its number). */
 bool hosts_read(struct hosts *hosts, const char *path, unsigned *line);
+
+void hosts_free(struct hosts *hosts);
 
 /* By its name: auto, srun, …. False: there is none of that name. */
 bool hosts_choose(struct hosts *hosts, const char *name);

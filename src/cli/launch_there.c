@@ -368,6 +368,27 @@ static void say_last_words(struct there *there)
         channel_flush(&there->hub);
 }
 
+static void free_strings(char **list)
+{
+    for (char **string = list; list && *string; string++)
+        free(*string);
+    free(list);
+}
+
+static void clean_up(struct there *there)
+{
+    for (unsigned i = 0; i < there->start.count && there->children; i++)
+        if (there->children[i].pid)
+            channel_close(&there->children[i].wire);
+    free(there->children);
+    free((char *)(uintptr_t)there->folder);
+    free_strings((char **)(uintptr_t)there->variables);
+    free_strings(there->words);
+    free(there->input.bytes);
+    channel_close(&there->hub);
+    close(there->signals);
+}
+
 int launch_there(void)
 {
     struct there there = {.input_pipe = -1};
@@ -385,5 +406,6 @@ int launch_there(void)
     if (!good)
         signal_all(&there, SIGKILL);
     say_last_words(&there);
+    clean_up(&there);
     return good ? 0 : STATUS_BAD;
 }

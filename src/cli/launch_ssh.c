@@ -6,6 +6,7 @@
 #include "cli/channel.h"
 #include "cli/cli.h"
 #include "cli/ending.h"
+#include "cli/launched.h"
 #include "cli/prefix.h"
 #include "job/environment.h"
 #include "job/layout.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,10 +114,7 @@ static char **ssh_words(const char *rsh, const char *host)
 static _Noreturn void become_ssh(const struct hub *hub, const char *rsh, const char *host, pid_t parent,
                                  const int ends[2])
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(LOST);
-    sigprocmask(SIG_SETMASK, &hub->ending.old_mask, NULL);
+    launched_begin(parent, &hub->ending.old_mask, LOST);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);

@@ -3,6 +3,7 @@
 #include "cli/channel.h"
 #include "cli/cli.h"
 #include "cli/launch_ssh.h"
+#include "cli/launched.h"
 #include "job/environment.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -102,11 +102,8 @@ static void set_environment(const struct there *there, unsigned node, int wire)
 static _Noreturn void become_node(const struct there *there, unsigned node, pid_t parent, int wire,
                                   const int standard[3])
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(EXEC_FAILED);
+    launched_begin(parent, &there->old_mask, EXEC_FAILED);
     signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &there->old_mask, NULL);
     set_environment(there, node, wire);
     for (int i = 0; i < 3; i++)
         dup2(standard[i], i);

@@ -6,6 +6,7 @@
 #include "cli/launcher.h"
 #include "cli/cli.h"
 #include "cli/ending.h"
+#include "cli/launched.h"
 #include "cli/prefix.h"
 #include "job/environment.h"
 #include "job/futex.h"
@@ -21,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,10 +68,7 @@ static void set_input(unsigned node)
 static _Noreturn void become_node(const struct launcher *launcher, unsigned node, pid_t parent,
                                   const int pipes[2])
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(EXEC_FAILED);
-    sigprocmask(SIG_SETMASK, &launcher->ending.old_mask, NULL);
+    launched_begin(parent, &launcher->ending.old_mask, EXEC_FAILED);
     set_variable(launcher, node);
     set_input(node);
     if (launcher->launch->prefix) {

@@ -2,6 +2,7 @@
 #include "cli/pool.h"
 
 #include "base/arena.h"
+#include "job/inner.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -44,11 +45,7 @@ struct pool *pool_start(unsigned workers, size_t count, void (*task)(void *conte
                         const atomic_bool *stop)
 {
     struct pool *pool = xcalloc(1, sizeof *pool);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&pool->progress, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    inner_condition(&pool->progress);
     pthread_mutex_init(&pool->mutex, NULL);
     pool->is_done = xcalloc(count, sizeof *pool->is_done);
     pool->count = count;

@@ -12,10 +12,10 @@
  * job's patience. Every node looks after all others, so each learns of a death by itself. */
 #include "fabric/far.h"
 #include "fabric/fabric.h"
+#include "job/inner.h"
 #include "job/node.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,32 +261,20 @@ static void *watch(void *argument)
     uint64_t slept = rem_clock();
     pthread_mutex_lock(&far->mutex);
     while (!far->stopped) {
-        struct timespec until;
         pthread_mutex_unlock(&far->mutex);
         look_after(node, slept);
         slept = rem_clock();
         pthread_mutex_lock(&far->mutex);
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += BEAT;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
         if (!far->stopped)
-            pthread_cond_timedwait(&far->changed, &far->mutex, &until);
+            inner_wait(&far->changed, &far->mutex, BEAT);
     }
     pthread_mutex_unlock(&far->mutex);
     return NULL;
 }
 
-/* A thread that takes none of the program's signals. */
 static bool start_watching(struct rem_node *node)
 {
-    struct far *far = node->far;
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    far->watching = pthread_create(&far->thread, NULL, watch, node) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return far->watching;
+    return node->far->watching = inner_thread(&node->far->thread, watch, node);
 }
 
 static void stop_watching(struct far *far)
@@ -343,11 +331,7 @@ int far_open(struct rem_node *node)
     struct far *far = node->far = calloc(1, sizeof *far);
     if (!far)
         return REM_ENOMEM;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&far->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    inner_condition(&far->changed);
     pthread_mutex_init(&far->mutex, NULL);
     int error = set_up(node);
     if (error)

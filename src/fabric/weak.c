@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "fabric/weak_turns.h"
+#include "job/inner.h"
 
 #include <remora/wait.h>
 
@@ -450,11 +451,7 @@ static int share_pool(struct rem_node *node, struct fabric_node *link)
     if (node->self == 0) {
         mine = new_pool(&link->options, link->options.seed);
         if (mine) {
-            pthread_condattr_t monotonic;
-            pthread_condattr_init(&monotonic);
-            pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-            pthread_cond_init(&mine->stop, &monotonic);
-            pthread_condattr_destroy(&monotonic);
+            inner_condition(&mine->stop);
             pthread_mutex_init(&mine->mutex, NULL);
             mine->together = true;
             mine->users = node->nodes;

@@ -5,9 +5,9 @@
 #include "fabric/weak_turns.h"
 
 #include "base/random.h"
+#include "job/inner.h"
 
 #include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_QUIET = 100 /* the watch's looks until it no longer waits for threads to attach */ };
@@ -174,12 +174,7 @@ static void *run_watch(void *argument)
     unsigned quiet = 0;
     pthread_mutex_lock(&pool->mutex);
     while (!pool->stopping) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        uint64_t nanoseconds = (uint64_t)until.tv_nsec + pool->options.patience * UINT64_C(1000000);
-        until.tv_sec += (time_t)(nanoseconds / 1000000000);
-        until.tv_nsec = (long)(nanoseconds % 1000000000);
-        if (pthread_cond_timedwait(&pool->stop, &pool->mutex, &until) != ETIMEDOUT)
+        if (inner_wait(&pool->stop, &pool->mutex, pool->options.patience * UINT64_C(1000000)) != ETIMEDOUT)
             continue;
         quiet = pool->beats == beats ? quiet + 1 : 0;
         if (quiet)

@@ -1,13 +1,13 @@
 /* A node's end of the wire through the launcher (hub.h). A thread reads: the answer to an exchange, or that the job has
  * failed. */
 #include "job/hub.h"
+#include "job/inner.h"
 #include "job/meet.h"
 #include "job/node.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,17 +135,6 @@ static void *read_frames(void *argument)
 
 /* ---- Exchange and barrier ---- */
 
-/* With the mutex held. */
-static void nap(struct meeting *meeting)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += LOOK_EVERY;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&meeting->changed, &meeting->mutex, &until);
-}
-
 static int failure_of(const struct meeting *meeting)
 {
     int failure = meeting->node->control ? node_failure(meeting->node) : 0;
@@ -165,7 +154,7 @@ static int await_all(struct meeting *meeting, size_t size, void *all, uint64_t g
         if (failure && rem_clock() - failed_at >= grace)
             error = failure;
         else
-            nap(meeting);
+            inner_wait(&meeting->changed, &meeting->mutex, LOOK_EVERY);
     }
     if (!error && meeting->size != size)
         error = REM_ECOLLECTIVE;
@@ -251,31 +240,16 @@ static const struct wire wire_hub = {.name = "the launcher",
                                      .leave = leave,
                                      .close = close_meeting};
 
-/* A thread that takes none of the program's signals. */
-static bool start_reader(struct meeting *meeting)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool started = pthread_create(&meeting->reader, NULL, read_frames, meeting) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return started;
-}
-
 static int new_meeting(struct rem_node *node, int descriptor)
 {
     struct meeting *meeting = calloc(1, sizeof *meeting);
     if (!meeting)
         return REM_ENOMEM;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&meeting->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    inner_condition(&meeting->changed);
     pthread_mutex_init(&meeting->mutex, NULL);
     meeting->node = node;
     meeting->descriptor = descriptor;
-    if (!start_reader(meeting)) {
+    if (!inner_thread(&meeting->reader, read_frames, meeting)) {
         free_meeting(meeting);
         return REM_ENOMEM;
     }

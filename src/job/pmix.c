@@ -10,6 +10,7 @@
  * host, and else never. */
 #include "job/pmix.h"
 #include "job/environment.h"
+#include "job/inner.h"
 #include "job/meet.h"
 #include "job/node.h"
 
@@ -87,11 +88,7 @@ static struct meeting *new_meeting(struct rem_node *node)
     struct meeting *meeting = calloc(1, sizeof *meeting);
     if (!meeting)
         return NULL;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&meeting->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    inner_condition(&meeting->changed);
     pthread_mutex_init(&meeting->mutex, NULL);
     meeting->node = node;
     return meeting;
@@ -126,12 +123,7 @@ static void end_fence(pmix_status_t status, void *argument)
 /* Sleeps for a while, or until something changes. The mutex is held. */
 static void nap(struct meeting *meeting)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += LOOK_EVERY;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&meeting->changed, &meeting->mutex, &until);
+    inner_wait(&meeting->changed, &meeting->mutex, LOOK_EVERY);
 }
 
 static int failure_of(const struct rem_node *node)

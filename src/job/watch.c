@@ -1,10 +1,10 @@
 /* A thread that sleeps on the descriptors of the other nodes' processes. When one ends while it has the job open it tells the
  * whole job, through the control block. Every node watches all others, so it does not matter who dies. */
 #include "job/watch.h"
+#include "job/inner.h"
 #include "job/node.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -46,17 +46,6 @@ static void free_watch(struct watch *watch)
     free(watch);
 }
 
-/* A thread that takes none of the program's signals. */
-static bool start_thread(struct watch *watch)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool started = pthread_create(&watch->thread, NULL, run, watch) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return started;
-}
-
 struct watch *watch_start(struct rem_node *node, const pid_t pids[])
 {
     struct watch *watch = calloc(1, sizeof *watch);
@@ -72,7 +61,7 @@ struct watch *watch_start(struct rem_node *node, const pid_t pids[])
             watch->polled[1 + n].fd = (int)syscall(SYS_pidfd_open, pids[n], 0);
             complete = complete && watch->polled[1 + n].fd >= 0;
         }
-    if (complete && start_thread(watch))
+    if (complete && inner_thread(&watch->thread, run, watch))
         return watch;
     free_watch(watch);
     return NULL;

@@ -30,10 +30,9 @@ static enum place_word place_word(const void *client, unsigned loc)
     return client_place_word(client, loc);
 }
 
-static const char *held(struct arena *arena, const void *client, unsigned thread, uint32_t point,
-                        unsigned number, uint64_t *ticket)
+static const char *held(const void *client, unsigned thread, uint32_t point, unsigned number,
+                        uint64_t *ticket)
 {
-    (void)arena;
     return client_held(client, thread, point, number, ticket);
 }
 

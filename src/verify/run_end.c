@@ -32,8 +32,8 @@ static const char *held_locks(const struct ending *t, unsigned thread)
     const struct run_names *names = t->w->names;
     const char *text = NULL, *lock;
     uint64_t ticket;
-    for (unsigned i = 0; names->held && (lock = names->held(t->w->arena, names->context, thread,
-                                                            at_end(t, thread)->point, i, &ticket));
+    for (unsigned i = 0;
+         names->held && (lock = names->held(names->context, thread, at_end(t, thread)->point, i, &ticket));
          i++)
         text = text ? arena_printf(t->w->arena, "%s and %s", text, lock) : lock;
     return text;

@@ -67,8 +67,7 @@ static bool is_held(const struct run_words *w, unsigned thread, const struct loc
     const struct run_names *names = w->names;
     uint64_t ticket;
     const char *name;
-    for (unsigned i = 0; (name = names->held(w->arena, names->context, thread, local->point, i, &ticket));
-         i++)
+    for (unsigned i = 0; (name = names->held(names->context, thread, local->point, i, &ticket)); i++)
         if (strcmp(name, lock) == 0)
             return true;
     return false;
@@ -81,8 +80,7 @@ static void tell_change(const struct teller *t, unsigned thread, const struct lo
     const struct run_names *names = t->words.names;
     uint64_t ticket;
     const char *lock;
-    for (unsigned i = 0; (lock = names->held(t->words.arena, names->context, thread, now->point, i, &ticket));
-         i++) {
+    for (unsigned i = 0; (lock = names->held(names->context, thread, now->point, i, &ticket)); i++) {
         if (is_held(&t->words, thread, before, lock))
             continue;
         if (takes)

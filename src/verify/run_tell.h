@@ -19,7 +19,7 @@ struct run_names {
     enum place_word (*place_word)(const void *context, unsigned loc);
     /* The name of the `number`-th lock that the thread holds there, and its ticket; NULL: it does not hold that many. The
      * function may be NULL: no locks are told of. */
-    const char *(*held)(struct arena *, const void *context, unsigned thread, uint32_t point, unsigned number,
+    const char *(*held)(const void *context, unsigned thread, uint32_t point, unsigned number,
                         uint64_t *ticket);
     /* The text of a thread's statement; NULL: none. */
     const char *(*statement)(struct arena *, const void *context, unsigned thread, unsigned number);

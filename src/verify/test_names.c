@@ -144,8 +144,8 @@ enum place_word model_place_word(const void *context, unsigned loc)
     return place;
 }
 
-const char *model_held(struct arena *arena, const void *context, unsigned thread, uint32_t point,
-                       unsigned number, uint64_t *ticket)
+const char *model_held(const void *context, unsigned thread, uint32_t point, unsigned number,
+                       uint64_t *ticket)
 {
     struct c_program *program = (struct c_program *)(uintptr_t)context;
     const struct world *world = c_program_world(program, thread);
@@ -158,7 +158,7 @@ const char *model_held(struct arena *arena, const void *context, unsigned thread
         uint64_t held = word ? c_program_word_at(program, thread, point, word) : 0;
         if (held && number-- == 0) {
             *ticket = held - 1;
-            return arena_printf(arena, "%s", short_name(named->name));
+            return short_name(named->name);
         }
     }
     return NULL;

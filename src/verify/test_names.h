@@ -32,7 +32,7 @@ struct model_frame {
 const char *model_location_name(struct arena *, const void *context, unsigned loc);
 bool model_is_result(const void *context, unsigned loc);
 enum place_word model_place_word(const void *context, unsigned loc);
-const char *model_held(struct arena *, const void *context, unsigned thread, uint32_t point, unsigned number,
+const char *model_held(const void *context, unsigned thread, uint32_t point, unsigned number,
                        uint64_t *ticket);
 int model_work_id(const void *context, unsigned thread, uint32_t before, uint32_t after, unsigned node);
 

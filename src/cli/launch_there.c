@@ -35,8 +35,7 @@ struct child {
 struct there {
     struct channel hub;
     struct hub_start start;
-    const char *folder, **variables;
-    char **words;
+    char *folder, **variables, **words;
     struct child *children;
     unsigned running;
     int signals;
@@ -79,7 +78,7 @@ static bool read_start(struct there *there, const char *bytes, size_t size)
         start->words > size || start->variables > size)
         return false;
     there->folder = next_string(&at, end);
-    there->variables = (const char **)next_strings(&at, end, start->variables);
+    there->variables = next_strings(&at, end, start->variables);
     there->words = there->variables ? next_strings(&at, end, start->words) : NULL;
     there->children = calloc(start->count, sizeof *there->children);
     return there->folder && there->words && there->children;
@@ -90,8 +89,8 @@ static void set_environment(const struct there *there, unsigned node, int wire)
     char text[80];
     struct stat status;
     unsetenv(ENVIRONMENT_JOB);
-    for (const char **variable = there->variables; *variable; variable++)
-        putenv((char *)(uintptr_t)*variable);
+    for (char **variable = there->variables; *variable; variable++)
+        putenv(*variable);
     fstat(wire, &status);
     snprintf(text, sizeof text, "%u:%u:%u:%d:%" PRIu64, node, there->start.nodes, there->start.one_host, wire,
              (uint64_t)status.st_ino);
@@ -378,8 +377,8 @@ static void clean_up(struct there *there)
         if (there->children[i].pid)
             channel_close(&there->children[i].wire);
     free(there->children);
-    free((char *)(uintptr_t)there->folder);
-    free_strings((char **)(uintptr_t)there->variables);
+    free(there->folder);
+    free_strings(there->variables);
     free_strings(there->words);
     free(there->input.bytes);
     channel_close(&there->hub);
